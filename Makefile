@@ -1,0 +1,60 @@
+# The front door. CMake does the work; see CMakePresets.json.
+
+JOBS ?= $(shell nproc)
+CLANG_FORMAT ?= clang-format-14
+CLANG_TIDY ?= clang-tidy-14
+
+cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
+linted_files = find apps examples src -name '*.cpp'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench format lint docs sanitize test-mpich clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install the packages that are missing
+	@scripts/setup
+
+demo: setup ## Build and run the tour of distributed arrays, on 4 ranks
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target array_tour
+	build/release/examples/array_tour --ranks 4
+
+test: setup build-release ## Build and run all tests
+	ctest --preset release -j $(JOBS)
+
+bench: setup build-release ## Run all benchmarks; results in build/bench/*.json
+	scripts/bench
+
+format: ## Format all C++ files
+	@scripts/setup lint
+	$(cxx_files) | xargs $(CLANG_FORMAT) -i
+
+lint: setup ## Check formatting, includes and clang-tidy
+	@scripts/setup lint
+	$(cxx_files) | xargs $(CLANG_FORMAT) --dry-run -Werror
+	scripts/check-includes
+	cmake --preset release
+	$(linted_files) | xargs -n 1 -P $(JOBS) $(CLANG_TIDY) -p build/release --quiet
+
+docs: ## Generate the reference in build/docs/html
+	@scripts/setup docs
+	mkdir -p build/docs
+	doxygen docs/Doxyfile
+
+sanitize: setup build-asan build-tsan ## Run the tests under the sanitizers
+	ctest --preset asan -j $(JOBS)
+	ctest --preset tsan -j $(JOBS)
+
+test-mpich: setup ## Run the MPI tests on MPICH
+	@scripts/setup mpich
+	$(MAKE) --no-print-directory build-mpich
+	ctest --preset mpich -j $(JOBS) --label-regex mpi
+
+clean: ## Remove everything that was built
+	rm -rf build
+
+build-%:
+	cmake --preset $*
+	cmake --build --preset $* -j $(JOBS)

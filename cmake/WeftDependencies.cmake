@@ -1,0 +1,27 @@
+# Macros, not functions: the variables that find_package sets must reach the caller.
+
+# Finds a package or says what to install.
+macro(weft_require package debian_package)
+  find_package(${package} QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "Weft needs ${package}, which was not found. "
+                        "On Debian or Ubuntu: apt-get install ${debian_package}")
+  endif()
+endmacro()
+
+# Declares WEFT_<name>, one of AUTO (use the package where it is found), ON (insist on it) and OFF,
+# and sets WEFT_WITH_<name> to what came of it.
+macro(weft_optional name package debian_package)
+  set(WEFT_${name} AUTO CACHE STRING "Use ${package}: AUTO, ON or OFF")
+  set_property(CACHE WEFT_${name} PROPERTY STRINGS AUTO ON OFF)
+  set(WEFT_WITH_${name} OFF)
+  if(WEFT_${name} STREQUAL "AUTO")
+    find_package(${package} QUIET ${ARGN})
+    if(${package}_FOUND)
+      set(WEFT_WITH_${name} ON)
+    endif()
+  elseif(WEFT_${name})
+    weft_require(${package} ${debian_package} ${ARGN})
+    set(WEFT_WITH_${name} ON)
+  endif()
+endmacro()

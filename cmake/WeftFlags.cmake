@@ -1,0 +1,36 @@
+# What we compile ourselves with. None of it reaches a target of a user.
+
+# Off by default: a package must run on other machines than the one that built it. The presets
+# switch it on, for they build for this machine.
+option(WEFT_NATIVE "Use every instruction of this machine's processor" OFF)
+option(WEFT_WERROR "Treat warnings as errors" OFF)
+set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address,undefined or thread")
+set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+
+set(weft_cxx_flags -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
+                   -Wno-psabi # GCC's notes on how complex arguments were once passed
+                   -Wno-unknown-pragmas) # those of OpenMP, where it is off
+if(WEFT_WERROR)
+  list(APPEND weft_cxx_flags -Werror)
+endif()
+if(WEFT_NATIVE)
+  list(APPEND weft_cxx_flags -march=native)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
+     AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    # GCC 12 with AVX-512 gets small constants wrong: {{1, 1}, {0, 0}} becomes {{1, 1}, {1, 1}}.
+    list(APPEND weft_cxx_flags -mno-avx512f)
+  endif()
+endif()
+set(weft_link_flags)
+if(WEFT_SANITIZE)
+  # An undefined operation must fail its test, not just be printed.
+  list(APPEND weft_cxx_flags -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all)
+  list(APPEND weft_link_flags -fsanitize=${WEFT_SANITIZE})
+endif()
+
+function(weft_set_flags target)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${weft_cxx_flags}>")
+  target_link_options(${target} PRIVATE ${weft_link_flags})
+endfunction()

@@ -1,0 +1,22 @@
+# weft_add_kernels(<x>_kernels.cpp...)
+#
+# Compiles kernel files once per device: by the C++ compiler for the CPU and, with WEFT_CUDA, by
+# nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: host code
+# that nvcc makes of a __host__ __device__ lambda is several times slower.)
+function(weft_add_kernels)
+  target_sources(weft PRIVATE ${ARGN})
+  # Loops vectorise only if errno and floating-point traps are nobody's business.
+  set_source_files_properties(
+    ${ARGN} PROPERTIES COMPILE_OPTIONS "-fopenmp-simd;-fno-math-errno;-fno-trapping-math")
+
+  if(WEFT_CUDA)
+    foreach(kernels IN LISTS ARGN)
+      cmake_path(REPLACE_EXTENSION kernels cu OUTPUT_VARIABLE cuda_name)
+      set(cuda_file ${CMAKE_CURRENT_BINARY_DIR}/cuda/${cuda_name})
+      file(CONFIGURE OUTPUT ${cuda_file} CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${kernels}\"\n")
+      target_sources(weft PRIVATE ${cuda_file})
+      set_source_files_properties(
+        ${cuda_file} PROPERTIES COMPILE_OPTIONS "--expt-relaxed-constexpr;--extended-lambda")
+    endforeach()
+  endif()
+endfunction()

@@ -1,0 +1,18 @@
+set(weft_linkage static)
+if(BUILD_SHARED_LIBS)
+  set(weft_linkage shared)
+endif()
+
+message(STATUS "weft ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${weft_linkage}")
+foreach(line "OpenMP;${WEFT_WITH_OPENMP}" "MPI;${WEFT_WITH_MPI}" "CUDA;${WEFT_CUDA}"
+             "native;${WEFT_NATIVE}" "sanitize;${WEFT_SANITIZE}" "werror;${WEFT_WERROR}"
+             "tests;${WEFT_BUILD_TESTS}" "bench;${WEFT_BUILD_BENCH}" "examples;${WEFT_BUILD_EXAMPLES}")
+  list(POP_FRONT line what)
+  string(LENGTH ${what} width)
+  math(EXPR width "10 - ${width}")
+  string(REPEAT " " ${width} padding)
+  message(STATUS "  ${what}${padding}${line}")
+endforeach()
+if(WEFT_WITH_MPI)
+  message(STATUS "  mpicxx    ${MPI_CXX_COMPILER}")
+endif()

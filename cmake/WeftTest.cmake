@@ -1,0 +1,109 @@
+# weft_add_test(<layer>/<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
+#               [LABELS <label>...] [TIMEOUT <seconds>])
+#
+# Adds tests/<layer>/<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
+# suites with CTest. Which suites are its own is seen from their names: those of
+# halo_exchange_test.cpp begin with HaloExchange, or match SUITES.
+#
+# Without RANKS there is one entry, <layer>.<name>. With RANKS there is one per world:
+# <layer>.<name>.threads<p> for each of RANKS and, with MPI, <layer>.<name>.mpi<p> for each of
+# MPI_RANKS (1 2 4 unless given).
+function(weft_add_test path)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS")
+  if(NOT DEFINED arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(WEFT_SANITIZE)
+    math(EXPR arg_TIMEOUT "5 * ${arg_TIMEOUT}")
+  endif()
+  if(NOT DEFINED arg_MPI_RANKS)
+    set(arg_MPI_RANKS 1 2 4)
+  endif()
+  string(REPLACE "/" "." test ${path})
+  cmake_path(GET path PARENT_PATH layer)
+  cmake_path(GET path FILENAME name)
+
+  set(binary weft_${layer}_tests)
+  if(NOT TARGET ${binary})
+    add_executable(${binary})
+    weft_set_flags(${binary})
+    target_link_libraries(${binary} PRIVATE weft_test_support)
+    target_precompile_headers(${binary} REUSE_FROM weft_test_support)
+  endif()
+  target_sources(${binary} PRIVATE ${path}_test.cpp)
+
+  if(NOT DEFINED arg_SUITES)
+    weft_camel_case(${name} suite)
+    set(arg_SUITES "${suite}*" "*/${suite}*") # the second: instances of parameterised suites
+  endif()
+  list(JOIN arg_SUITES ":" filter)
+  set(command ${binary} --gtest_filter=${filter})
+
+  if(NOT DEFINED arg_RANKS)
+    weft_register_test(${test} LABELS unit COMMAND ${command} ENVIRONMENT OMP_NUM_THREADS=2)
+    return()
+  endif()
+  foreach(ranks IN LISTS arg_RANKS)
+    weft_register_test(
+      ${test}.threads${ranks} LABELS threads RANKS ${ranks} COMMAND ${command}
+      ENVIRONMENT WEFT_TEST_COMM=thread WEFT_TEST_RANKS=${ranks} WEFT_CHECK=1)
+  endforeach()
+  if(WEFT_WITH_MPI AND NOT arg_MPI_RANKS STREQUAL "NONE")
+    foreach(ranks IN LISTS arg_MPI_RANKS)
+      weft_register_test(
+        ${test}.mpi${ranks} LABELS mpi RANKS ${ranks}
+        COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${weft_mpiexec_flags}
+                $<TARGET_FILE:${binary}> --gtest_filter=${filter}
+        ENVIRONMENT WEFT_TEST_COMM=mpi WEFT_CHECK=1 ${weft_mpi_environment})
+    endforeach()
+  endif()
+endfunction()
+
+# One CTest entry of weft_add_test, whose LABELS and TIMEOUT it sees.
+function(weft_register_test test)
+  cmake_parse_arguments(PARSE_ARGV 1 entry "" "RANKS" "LABELS;COMMAND;ENVIRONMENT")
+  list(APPEND entry_LABELS ${arg_LABELS})
+  add_test(NAME ${test} COMMAND ${entry_COMMAND})
+  set_tests_properties(
+    ${test}
+    PROPERTIES LABELS "${entry_LABELS}"
+               TIMEOUT ${arg_TIMEOUT}
+               ENVIRONMENT "${entry_ENVIRONMENT}"
+               FAIL_REGULAR_EXPRESSION "Running 0 tests") # a filter that matches nothing
+  if(DEFINED entry_RANKS)
+    # The ranks share the processors already; let launch decide, not the caller's environment.
+    set_tests_properties(${test} PROPERTIES PROCESSORS ${entry_RANKS}
+                                            ENVIRONMENT_MODIFICATION OMP_NUM_THREADS=unset:)
+  endif()
+endfunction()
+
+# halo_exchange -> HaloExchange
+function(weft_camel_case snake_case result)
+  string(REPLACE "_" ";" words ${snake_case})
+  set(camel_case "")
+  foreach(word IN LISTS words)
+    string(SUBSTRING ${word} 0 1 head)
+    string(SUBSTRING ${word} 1 -1 tail)
+    string(TOUPPER ${head} head)
+    string(APPEND camel_case ${head}${tail})
+  endforeach()
+  set(${result} ${camel_case} PARENT_SCOPE)
+endfunction()
+
+# How tests start MPI: more ranks than processors are welcome, and so is root (containers).
+if(WEFT_WITH_MPI)
+  execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE weft_mpiexec_version
+                  ERROR_QUIET)
+  set(weft_mpiexec_flags)
+  set(weft_mpi_environment)
+  if(weft_mpiexec_version MATCHES "Open MPI|OpenRTE")
+    set(weft_mpiexec_flags --oversubscribe --bind-to none)
+    set(weft_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+                             OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
+  endif()
+  if(WEFT_SANITIZE MATCHES address)
+    # MPI libraries leak at exit, from modules already unloaded, which no suppression can name. Leaks of
+    # ours show in the same tests on threads.
+    list(APPEND weft_mpi_environment ASAN_OPTIONS=detect_leaks=0)
+  endif()
+endif()
