@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+enum class DeviceKind : std::uint8_t {
+  cpu,
+  /// Runs kernels on the CPU, in memory that the host must not touch outside of copies: device
+  /// code paths are tested with it on machines without a GPU.
+  debug,
+  cuda,
+};
+
+/// Where memory lives and kernels run.
+struct Device {
+  DeviceKind kind = DeviceKind::cpu;
+  int ordinal = 0;
+
+  static constexpr Device cpu() { return {}; }
+  static constexpr Device debug() { return {DeviceKind::debug, 0}; }
+  static constexpr Device cuda(int ordinal = 0) { return {DeviceKind::cuda, ordinal}; }
+  /// Reads "cpu", "debug", "cuda" or "cuda:1".
+  static Device parse(std::string_view text);
+
+  /// The host may read and write this device's memory directly.
+  constexpr bool host_accessible() const { return kind == DeviceKind::cpu; }
+  friend constexpr bool operator==(Device, Device) = default;
+};
+
+std::string to_string(Device device);
+
+/// The tag of kernels that run on the CPU, for the devices `cpu` and `debug`.
+struct Cpu {};
+
+/// Throws DeviceError if this build or this machine does not have the device.
+void require_available(Device device);
+
+/// Copies bytes between any two devices and returns when they have arrived.
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
+                std::size_t bytes);
+
+}  // namespace weft

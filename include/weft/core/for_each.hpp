@@ -1,0 +1,62 @@
+#pragma once
+
+// Loops over index spaces, for *_kernels.cpp files only. Such a file is compiled once per device;
+// the macros name the device that this compilation is for.
+
+#include <weft/core/device.hpp>
+#include <weft/core/shape.hpp>
+
+#include <algorithm>
+
+#define WEFT_KERNEL
+#define WEFT_THIS_DEVICE ::weft::Cpu
+
+namespace weft {
+namespace detail {
+
+/// Below this many elements a loop is over before a second thread would have joined in.
+inline constexpr index_t parallel_grain = 32768;
+
+/// Threads that a loop of this rank may use: what launch has given it, or OMP_NUM_THREADS.
+int max_threads();
+
+inline int threads_for(index_t elements) { return elements < parallel_grain ? 1 : max_threads(); }
+
+}  // namespace detail
+
+/// f(i) for 0 <= i < n. Calls must not depend on one another: they run in any order, in SIMD lanes
+/// and on several threads.
+template <class F>
+void for_each(Cpu, index_t n, F f) {
+  if (detail::threads_for(n) == 1) {
+#pragma omp simd
+    for (index_t i = 0; i < n; ++i) f(i);
+    return;
+  }
+#pragma omp parallel for simd schedule(static)
+  for (index_t i = 0; i < n; ++i) f(i);
+}
+
+/// f(o, i, k) for the points of [outer, n, inner], under the same contract.
+template <class F>
+void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {
+  const index_t rows = outer * n;
+  if (inner == 1) {
+    // The innermost loop must be the long one, or nothing is left to vectorise.
+#pragma omp parallel for schedule(static) if (outer > 1 && detail::threads_for(rows) > 1)
+    for (index_t o = 0; o < outer; ++o) {
+#pragma omp simd
+      for (index_t i = 0; i < n; ++i) f(o, i, index_t{0});
+    }
+    return;
+  }
+#pragma omp parallel for schedule(static) if (detail::threads_for(rows * inner) > 1)
+  for (index_t row = 0; row < rows; ++row) {
+    const index_t o = row / n;
+    const index_t i = row % n;
+#pragma omp simd
+    for (index_t k = 0; k < inner; ++k) f(o, i, k);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+#pragma once
+
+// Deterministic reductions over index spaces, for *_kernels.cpp files only.
+
+#include <weft/core/for_each.hpp>
+
+#include <array>
+
+namespace weft {
+namespace detail {
+
+// Partial results per chunk and per lane are combined in a fixed order, and their number depends on
+// n alone: the result does not change with the number of threads or the width of SIMD registers.
+inline constexpr index_t reduce_chunks = 128;
+
+template <class A>
+inline constexpr int reduce_lanes = sizeof(A) <= 8 ? 16 : 8;
+
+template <class A, class F, class Combine>
+A reduce_range(index_t begin, index_t end, A identity, F f, Combine combine) {
+  constexpr int lanes = reduce_lanes<A>;
+  A lane[lanes];
+  for (A& value : lane) value = identity;
+  index_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+    for (int l = 0; l < lanes; ++l) lane[l] = combine(lane[l], f(i + l));
+  }
+  for (int l = 0; i < end; ++i, ++l) lane[l] = combine(lane[l], f(i));
+  for (int width = lanes / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) lane[l] = combine(lane[l], lane[l + width]);
+  }
+  return lane[0];
+}
+
+}  // namespace detail
+
+/// combine(f(0), f(1), ..., f(n-1)) starting from `identity`, in an order that depends on n alone.
+template <class A, class F, class Combine>
+A reduce(Cpu, index_t n, A identity, F f, Combine combine) {
+  if (n < detail::parallel_grain) return detail::reduce_range(0, n, identity, f, combine);
+
+  const index_t chunk = (n + detail::reduce_chunks - 1) / detail::reduce_chunks;
+  std::array<A, detail::reduce_chunks> partial;
+#pragma omp parallel for schedule(static) if (detail::threads_for(n) > 1)
+  for (index_t c = 0; c < detail::reduce_chunks; ++c) {
+    partial[static_cast<std::size_t>(c)] = detail::reduce_range(
+        std::min(n, c * chunk), std::min(n, (c + 1) * chunk), identity, f, combine);
+  }
+  A total = identity;
+  for (const A& value : partial) total = combine(total, value);
+  return total;
+}
+
+/// For each (o, k) of [outer, n, inner]: out(o, k, combine over i of f(o, i, k)), in the order of
+/// i.
+template <class A, class F, class Combine, class Out>
+void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combine combine,
+            Out out) {
+  // A strip of inner indices is carried along together: rows are read in the order they lie in
+  // memory, and the accumulators fill the SIMD lanes.
+  constexpr index_t strip = 64;
+  const index_t strips = (inner + strip - 1) / strip;
+#pragma omp parallel for schedule(static) if (detail::threads_for(outer * n * inner) > 1)
+  for (index_t job = 0; job < outer * strips; ++job) {
+    const index_t o = job / strips;
+    const index_t first = (job % strips) * strip;
+    const index_t width = std::min(strip, inner - first);
+    A value[strip];
+    for (index_t k = 0; k < width; ++k) value[k] = identity;
+    for (index_t i = 0; i < n; ++i) {
+#pragma omp simd
+      for (index_t k = 0; k < width; ++k) value[k] = combine(value[k], f(o, i, first + k));
+    }
+    for (index_t k = 0; k < width; ++k) out(o, first + k, value[k]);
+  }
+}
+
+}  // namespace weft

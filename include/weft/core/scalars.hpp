@@ -1,0 +1,42 @@
+#pragma once
+
+#include <complex>
+#include <concepts>
+
+namespace weft {
+
+/// The four scalars of arrays, operators and solvers.
+template <class T>
+concept Scalar = std::same_as<T, float> || std::same_as<T, double> ||
+    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
+
+namespace detail {
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+};
+}  // namespace detail
+
+/// float for float and complex<float>, double for double and complex<double>.
+template <class T>
+using Real = typename detail::RealOf<T>::type;
+
+template <class T>
+inline constexpr bool is_complex = !std::same_as<T, Real<T>>;
+
+/// What sums over T are kept and returned in: double, or complex<double>.
+template <class T>
+using Accumulator = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+
+}  // namespace weft
+
+/// Expands M once per scalar: the one list that explicit instantiations are made from.
+#define WEFT_FOR_EACH_SCALAR(M) \
+  M(float)                      \
+  M(double)                     \
+  M(std::complex<float>)        \
+  M(std::complex<double>)

@@ -1,0 +1,72 @@
+#include "core/debug_memory.hpp"
+
+#include <weft/core/dispatch.hpp>
+
+#include <sys/mman.h>
+
+#include <unistd.h>
+#include <mutex>
+
+namespace weft::detail {
+namespace {
+
+/// One range of addresses, opened and closed as a whole: which arrays a kernel reads cannot be seen
+/// from outside, and one system call is cheaper than one per array.
+class DebugArena {
+ public:
+  DebugArena() {
+    void* base =
+        mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base != MAP_FAILED) base_ = static_cast<std::byte*>(base);
+  }
+
+  void* allocate(std::size_t bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t size = (bytes + page - 1) / page * page;
+    const std::lock_guard lock(mutex_);
+    if (base_ == nullptr || size > reserved - used_) return nullptr;
+    std::byte* data = base_ + used_;
+    used_ += size;
+    if (users_ > 0) protect(PROT_READ | PROT_WRITE);
+    return data;
+  }
+
+  void open() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ == 0) protect(PROT_READ | PROT_WRITE);
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    if (--users_ == 0) protect(PROT_NONE);
+  }
+
+ private:
+  void protect(int rights) {
+    if (used_ > 0) mprotect(base_, used_, rights);
+  }
+
+  static constexpr std::size_t reserved = std::size_t{1} << 36;
+
+  std::mutex mutex_;
+  std::byte* base_ = nullptr;
+  std::size_t used_ = 0;
+  int users_ = 0;
+};
+
+DebugArena& arena() {
+  static auto& instance = *new DebugArena;
+  return instance;
+}
+
+}  // namespace
+
+void* debug_allocate(std::size_t bytes) { return arena().allocate(bytes); }
+
+// The addresses stay reserved; only the memory behind them is given back.
+void debug_release(void* data, std::size_t bytes) noexcept { madvise(data, bytes, MADV_DONTNEED); }
+
+DebugAccess::DebugAccess() { arena().open(); }
+DebugAccess::~DebugAccess() { arena().close(); }
+
+}  // namespace weft::detail

@@ -1,0 +1,51 @@
+#include <weft/core/dispatch.hpp>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+namespace weft {
+
+Device Device::parse(std::string_view text) {
+  const std::string_view kind = text.substr(0, text.find(':'));
+  int ordinal = 0;
+  bool valid = kind == "cpu" || kind == "debug" || kind == "cuda";
+  if (kind.size() != text.size()) {
+    const std::string_view number = text.substr(kind.size() + 1);
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), ordinal);
+    valid = valid && kind == "cuda" && error == std::errc() && ordinal >= 0 &&
+            end == number.data() + number.size();
+  }
+  require(valid, "unknown device '{}': use cpu, debug, cuda or cuda:N", text);
+  if (kind == "cpu") return cpu();
+  return kind == "debug" ? debug() : cuda(ordinal);
+}
+
+std::string to_string(Device device) {
+  switch (device.kind) {
+    case DeviceKind::cpu: return "cpu";
+    case DeviceKind::debug: return "debug";
+    case DeviceKind::cuda: break;
+  }
+  return fmt::format("cuda:{}", device.ordinal);
+}
+
+void require_available(Device device) {
+  if (device.kind == DeviceKind::cuda) {
+    throw DeviceError(
+        fmt::format("device {} asked for, but this build of Weft has no CUDA", to_string(device)));
+  }
+}
+
+void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
+                std::size_t bytes) {
+  if (bytes == 0) return;
+  require_available(to_device);
+  require_available(from_device);
+  std::optional<detail::DebugAccess> open;
+  if (!to_device.host_accessible() || !from_device.host_accessible()) open.emplace();
+  std::memcpy(to, from, bytes);
+}
+
+}  // namespace weft

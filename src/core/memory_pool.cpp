@@ -1,0 +1,126 @@
+#include <weft/core/buffer.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include "core/debug_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Block sizes are rounded up to eight steps per power of two: at most an eighth is wasted, and
+/// arrays of similar size can take over each other's blocks.
+std::size_t block_size(std::size_t bytes) {
+  const std::size_t step = std::max(alignment, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+void* system_allocate(Device device, std::size_t bytes) {
+  if (device.kind == DeviceKind::debug) return detail::debug_allocate(bytes);
+  if (bytes < huge_page) return std::aligned_alloc(alignment, bytes);
+  // Large arrays are streamed through: huge pages spare a TLB miss every 4 KiB.
+  void* data = std::aligned_alloc(huge_page, (bytes + huge_page - 1) / huge_page * huge_page);
+  if (data != nullptr) madvise(data, bytes, MADV_HUGEPAGE);
+  return data;
+}
+
+void system_release(Device device, void* data, std::size_t bytes) noexcept {
+  if (device.kind == DeviceKind::debug) {
+    detail::debug_release(data, bytes);
+  } else {
+    std::free(data);
+  }
+}
+
+/// Keeps released blocks for the next request of the same size. One per device, for all threads.
+class MemoryPool {
+ public:
+  explicit MemoryPool(Device device) : device_(device) {}
+
+  void* allocate(std::size_t bytes) {
+    const std::size_t size = block_size(bytes);
+    const std::lock_guard lock(mutex_);
+    void* data = nullptr;
+    if (auto& free = free_[size]; !free.empty()) {
+      data = free.back();
+      free.pop_back();
+    } else {
+      data = system_allocate(device_, size);
+    }
+    if (data == nullptr) {
+      throw Error(fmt::format("out of memory on {}: {} bytes asked for, {} bytes in use",
+                              to_string(device_), bytes, stats_.bytes_in_use));
+    }
+    ++stats_.allocations;
+    stats_.bytes_in_use += static_cast<index_t>(size);
+    stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+    return data;
+  }
+
+  void release(void* data, std::size_t bytes) noexcept {
+    const std::size_t size = block_size(bytes);
+    const std::lock_guard lock(mutex_);
+    stats_.bytes_in_use -= static_cast<index_t>(size);
+    try {
+      free_[size].push_back(data);
+    } catch (const std::bad_alloc&) {
+      system_release(device_, data, size);
+    }
+  }
+
+  void trim() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [size, blocks] : free_) {
+      for (void* block : blocks) system_release(device_, block, size);
+      blocks.clear();
+    }
+  }
+
+  MemoryStats stats() {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  Device device_;
+  std::mutex mutex_;
+  std::unordered_map<std::size_t, std::vector<void*>> free_;
+  MemoryStats stats_;
+};
+
+MemoryPool& pool(Device device) {
+  // Never destroyed: arrays with static storage may be released after any other static.
+  static auto& cpu = *new MemoryPool(Device::cpu());
+  static auto& debug = *new MemoryPool(Device::debug());
+  require_available(device);
+  return device.kind == DeviceKind::debug ? debug : cpu;
+}
+
+}  // namespace
+
+MemoryStats memory_stats(Device device) { return pool(device).stats(); }
+
+void trim_memory(Device device) { pool(device).trim(); }
+
+void* detail::pool_allocate(Device device, index_t count, std::size_t element_size) {
+  index_t bytes = 0;
+  require(count >= 0 && !__builtin_mul_overflow(count, static_cast<index_t>(element_size), &bytes),
+          "Buffer: {} elements of {} bytes is not a size that memory can have", count,
+          element_size);
+  return bytes == 0 ? nullptr : pool(device).allocate(static_cast<std::size_t>(bytes));
+}
+
+void detail::pool_release(Device device, void* data, std::size_t bytes) noexcept {
+  pool(device).release(data, bytes);
+}
+
+}  // namespace weft
