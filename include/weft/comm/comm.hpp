@@ -1,0 +1,131 @@
+#pragma once
+
+#include <weft/comm/memory.hpp>
+#include <weft/comm/request.hpp>
+#include <weft/comm/stats.hpp>
+#include <weft/comm/transport.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// A group of ranks that work together: the handle programs hold. Copies share one communicator;
+/// one thread at a time may use it on each rank. All ranks make the same collective calls in the
+/// same order; WEFT_CHECK=1 (or check_calls) verifies that and names the ranks that differ.
+///
+/// Memory is anything contiguous: a vector, a span, a Buffer. Parts may be uneven or empty, `in`
+/// and `out` may be the same memory, and device memory is staged where the transport does not take
+/// it.
+class Comm {
+ public:
+  /// The communicator of this rank alone.
+  static Comm self();
+  /// Wraps a transport. Collective over its ranks.
+  explicit Comm(std::shared_ptr<Transport> transport);
+
+  int rank() const;
+  int size() const;
+  /// "self", "thread" or "mpi".
+  std::string_view transport() const;
+  /// The device that layouts on this communicator are made for unless they say otherwise.
+  Device device() const;
+  /// The same communicator with another default device.
+  Comm on(Device device) const;
+
+  /// A communicator per color >= 0, its ranks ordered by key, then by rank. Ranks that pass a
+  /// negative color get one that is not valid().
+  Comm split(int color, int key = 0) const;
+  Comm dup() const;
+  bool valid() const { return state_ != nullptr; }
+  /// Handles of the same communicator; those of one rank alone are all the same.
+  friend bool operator==(const Comm& a, const Comm& b);
+
+  void barrier() const;
+  void broadcast(Memory data, int root) const;
+  void allreduce(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
+  void allreduce(Memory data, ReduceOp op = ReduceOp::sum) const { allreduce(data, data, op); }
+  /// `out` is only written on the root.
+  void reduce(ConstMemory in, Memory out, ReduceOp op, int root) const;
+  /// Reduces `in` and leaves part r of the result on rank r.
+  void reduce_scatter(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
+  void reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
+                        ReduceOp op = ReduceOp::sum) const;
+  void all_gather(ConstMemory in, Memory out) const;
+  void all_gather_v(ConstMemory in, Memory out, const Parts& parts) const;
+  void gather(ConstMemory in, Memory out, int root) const;
+  /// `parts` may differ from the root's on other ranks; only the root's is used.
+  void gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const;
+  void scatter(ConstMemory in, Memory out, int root) const;
+  void scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const;
+  void all_to_all(ConstMemory in, Memory out) const;
+  void all_to_all_v(ConstMemory in, const Parts& sent, Memory out, const Parts& received) const;
+
+  /// Ranks can read each other's memory on this device: read_peers works.
+  bool shares_memory(Device device) const;
+  /// An all_to_all without copies in between: `reader` is called with the memory that each rank
+  /// passes as `mine`, this rank's included. `sent` tells the statistics what others will read.
+  void read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const;
+
+  /// May wait until the receiver has taken the message: two ranks that both send first and receive
+  /// afterwards wait for ever (until the time limit). Use sendrecv or a Group to exchange.
+  void send(ConstMemory data, int to) const;
+  void recv(Memory data, int from) const;
+  void sendrecv(ConstMemory out, int to, Memory in, int from) const;
+
+  /// The same calls, begun now and completed by the Request. Memory and parts must stay as they are
+  /// until then.
+  Request start_barrier() const;
+  Request start_broadcast(Memory data, int root) const;
+  Request start_allreduce(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
+  Request start_reduce(ConstMemory in, Memory out, ReduceOp op, int root) const;
+  Request start_reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
+                                 ReduceOp op = ReduceOp::sum) const;
+  Request start_all_gather_v(ConstMemory in, Memory out, const Parts& parts) const;
+  Request start_gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const;
+  Request start_scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const;
+  Request start_all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
+                             const Parts& received) const;
+  Request start_send(ConstMemory data, int to) const;
+  Request start_recv(Memory data, int from) const;
+
+  /// Reduces one number: `double total = comm.allreduce(mine, ReduceOp::sum);`
+  template <Communicable T>
+  T allreduce(T value, ReduceOp op = ReduceOp::sum) const {
+    allreduce(Memory(&value, 1), op);
+    return value;
+  }
+
+  /// Makes a local complaint everybody's: if any rank passes a non-empty text, all ranks throw the
+  /// same AgreedError, and the communicator remains usable.
+  void agree(std::string_view complaint = {}) const;
+  /// Gives up: every other rank leaves its calls with an AbortedError that tells the reason.
+  void abort(const std::string& reason) const noexcept;
+
+  /// What this rank has sent on this communicator so far.
+  const Stats& stats() const;
+  void reset_stats() const;
+  bool checks_calls() const;
+  /// Collective: from now on every call is compared between the ranks before it is made.
+  void check_calls(bool on) const;
+
+ private:
+  Comm(std::shared_ptr<detail::CommState> state, Device device);
+  Request do_barrier(When when) const;
+  Request do_broadcast(Memory data, int root, When when) const;
+  Request do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const;
+  Request do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) const;
+  Request do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                            When when) const;
+  Request do_all_gather(ConstMemory in, Memory out, const Parts& parts, When when) const;
+  Request do_gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) const;
+  Request do_scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) const;
+  Request do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
+                        When when) const;
+
+  std::shared_ptr<detail::CommState> state_;
+  Device device_;
+};
+
+}  // namespace weft

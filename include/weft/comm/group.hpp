@@ -1,0 +1,43 @@
+#pragma once
+
+#include <weft/comm/comm.hpp>
+
+#include <vector>
+
+namespace weft {
+
+/// A list of messages that are exchanged together, without order or deadlock between them, as often
+/// as it is started. Between each pair of ranks, messages match in the order they were added.
+class Group {
+ public:
+  explicit Group(Comm comm) : comm_(std::move(comm)) {}
+
+  Group& send(ConstMemory data, int to);
+  Group& recv(Memory data, int from);
+
+  /// Begins all messages. The memory must not be touched before finish().
+  void start();
+  /// Returns when all messages of start() have arrived.
+  void finish();
+  void run() {
+    start();
+    finish();
+  }
+
+ private:
+  struct Send {
+    ConstMemory data;
+    int to;
+  };
+  struct Recv {
+    Memory data;
+    int from;
+  };
+
+  Comm comm_;
+  std::vector<Send> sends_;
+  std::vector<Recv> recvs_;
+  std::vector<Request> running_;
+};
+
+}  // namespace weft

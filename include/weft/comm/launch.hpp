@@ -1,0 +1,35 @@
+#pragma once
+
+#include <weft/comm/comm.hpp>
+
+#include <functional>
+#include <type_traits>
+
+namespace weft {
+
+/// Runs `body` on every rank and returns the exit code of the program: 0, or 1 after an error,
+/// which is printed once; or the largest value that `body` returned.
+///
+/// Ranks are threads of this process (--ranks N, default: one per core), or the processes of an MPI
+/// job when the program was started by mpirun, mpiexec or srun. Options that are understood
+/// (--ranks, --comm, --device, --help) are taken out of argv; the rest is left to the program.
+int launch(int& argc, char** argv, const std::function<int(Comm)>& body);
+
+template <class Body>
+  requires std::is_void_v<std::invoke_result_t<Body, Comm>>
+int launch(int& argc, char** argv, Body body) {
+  return launch(argc, argv, std::function<int(Comm)>([&body](Comm world) {
+                  body(std::move(world));
+                  return 0;
+                }));
+}
+
+/// Runs `body` on `ranks` threads of this process. If ranks fail, all are stopped, and the error of
+/// the first one to fail is thrown here.
+void run_threads(int ranks, const std::function<void(Comm)>& body);
+
+/// The communicator of an MPI job that the program itself has initialised, from a Fortran handle:
+/// `mpi_comm(MPI_Comm_c2f(MPI_COMM_WORLD))`. Collective; throws in a build without MPI.
+Comm mpi_comm(int fortran_handle);
+
+}  // namespace weft

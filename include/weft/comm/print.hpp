@@ -1,0 +1,19 @@
+#pragma once
+
+#include <weft/comm/comm.hpp>
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+namespace weft {
+
+/// Prints once: on rank 0.
+template <class... Args>
+void print(const Comm& comm, fmt::format_string<Args...> format, Args&&... args) {
+  if (comm.rank() != 0) return;
+  fmt::print(format, std::forward<Args>(args)...);
+  std::fflush(stdout);
+}
+
+}  // namespace weft

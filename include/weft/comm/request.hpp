@@ -1,0 +1,40 @@
+#pragma once
+
+#include <weft/comm/stats.hpp>
+#include <weft/comm/transport.hpp>
+
+#include <memory>
+
+namespace weft {
+namespace detail {
+struct CommState;
+struct Staging;
+}  // namespace detail
+
+/// A call that was started and may still be running. Waits when destroyed, so that the memory it
+/// works on may be released after it.
+class [[nodiscard]] Request {
+ public:
+  Request();
+  /// Made by Comm.
+  Request(std::shared_ptr<detail::CommState> state, CallKind kind, Ticket ticket,
+          std::unique_ptr<detail::Staging> staging);
+  Request(Request&&) noexcept;
+  Request& operator=(Request&& other) noexcept;
+  ~Request();
+
+  /// True when the call is complete.
+  bool test();
+  /// Returns when the call is complete; throws what went wrong in it.
+  void wait();
+
+ private:
+  void complete();
+
+  std::shared_ptr<detail::CommState> state_;  // null when complete
+  CallKind kind_ = CallKind::barrier;
+  Ticket ticket_;
+  std::unique_ptr<detail::Staging> staging_;
+};
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <weft/core/shape.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+enum class CallKind : std::uint8_t {
+  barrier,
+  broadcast,
+  allreduce,
+  reduce,
+  reduce_scatter,
+  all_gather,
+  gather,
+  scatter,
+  all_to_all,
+  send,
+  recv,
+};
+inline constexpr int call_kinds = 11;
+
+std::string_view name_of(CallKind kind);
+
+/// What one rank has done on one communicator by calls of one kind.
+struct CallStats {
+  index_t calls = 0;
+  /// Parts that went to other ranks: one per send, one per non-empty part of a scatter or an
+  /// all_to_all, one per other collective with more than one rank.
+  index_t messages = 0;
+  index_t bytes = 0;
+  double seconds = 0;
+  /// Bytes of the smallest and the largest message.
+  index_t smallest = 0;
+  index_t largest = 0;
+};
+
+struct Stats {
+  std::array<CallStats, call_kinds> kinds;
+
+  const CallStats& operator[](CallKind kind) const { return kinds[static_cast<std::size_t>(kind)]; }
+  CallStats& operator[](CallKind kind) { return kinds[static_cast<std::size_t>(kind)]; }
+  CallStats total() const;
+};
+
+/// What happened between two readings; smallest and largest are those of the later one.
+Stats operator-(const Stats& later, const Stats& earlier);
+
+/// A table with one line per kind of call that was made.
+std::string to_string(const Stats& stats);
+
+}  // namespace weft

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <weft/comm/memory.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor, avg };
+
+std::string_view name_of(ReduceOp op);
+/// Complex numbers have no order, bits belong to integers, averages to floating-point numbers.
+bool has_op(DType dtype, ReduceOp op);
+
+/// How a buffer divides into one part per rank; parts may be empty.
+class Parts {
+ public:
+  Parts() = default;
+  /// Parts of these lengths, one after the other.
+  explicit Parts(std::vector<index_t> counts);
+  /// Parts anywhere in the buffer.
+  Parts(std::vector<index_t> counts, std::vector<index_t> offsets);
+  /// `ranks` parts of the same length, one after the other. Reuses memory when assigned into.
+  void make_even(int ranks, index_t count);
+
+  int ranks() const { return static_cast<int>(counts_.size()); }
+  index_t count(int rank) const { return counts_[static_cast<std::size_t>(rank)]; }
+  index_t offset(int rank) const { return offsets_[static_cast<std::size_t>(rank)]; }
+  /// All parts have the same length and follow one another.
+  bool even() const { return even_; }
+  /// The buffer must have at least this many elements.
+  index_t extent() const { return extent_; }
+
+ private:
+  void summarize();
+
+  std::vector<index_t> counts_;
+  std::vector<index_t> offsets_;
+  index_t extent_ = 0;
+  bool even_ = true;
+};
+
+/// Whether a call returns when it is complete, or at once with a ticket to wait for.
+enum class When : std::uint8_t { now, later };
+
+/// Names a call in progress within its transport. A default ticket is complete.
+struct Ticket {
+  std::int32_t kind = 0;
+  std::int32_t peer = 0;
+  std::uint64_t id = 0;
+};
+
+/// Takes what it needs straight out of the memory of another rank of the same process.
+class PeerReader {
+ public:
+  virtual void read(int peer, const void* memory) = 0;
+
+ protected:
+  ~PeerReader() = default;
+};
+
+/// What a communication backend implements. Arguments have been checked by Comm: counts and parts
+/// fit, roots exist, the op suits the dtype and is not `avg`, `accepts` is true for all memory.
+/// `in` and `out` are either apart, or the same memory (for all_gather and gather: `in` is this
+/// rank's part of `out`; for reduce_scatter: `out` is this rank's part of `in`).
+/// Calls are matched between ranks by their order; between a pair of ranks, so are messages.
+/// With When::later, the caller keeps memory and parts as they are until the ticket is complete.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  virtual std::string_view name() const = 0;
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  virtual bool accepts(Device device) const = 0;
+
+  /// A transport among the ranks that pass the same color, ordered by key, then by rank; null for
+  /// those that pass a negative one.
+  virtual std::shared_ptr<Transport> split(int color, int key) = 0;
+
+  virtual Ticket barrier(When when) = 0;
+  virtual Ticket broadcast(Memory data, int root, When when) = 0;
+  virtual Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) = 0;
+  virtual Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) = 0;
+  virtual Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                                When when) = 0;
+  virtual Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) = 0;
+  virtual Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) = 0;
+  virtual Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) = 0;
+  virtual Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
+                            When when) = 0;
+  /// Ranks can read each other's memory: read_peers works.
+  virtual bool shares_memory() const { return false; }
+  /// Collective: calls reader.read(peer, data of that rank's `mine`) for all ranks, while no rank
+  /// changes its memory.
+  virtual void read_peers(ConstMemory mine, PeerReader& reader);
+  virtual Ticket send(ConstMemory data, int to) = 0;
+  virtual Ticket recv(Memory data, int from) = 0;
+
+  /// True when the call is complete. Makes progress on all calls of this rank.
+  virtual bool test(const Ticket& ticket) = 0;
+  virtual void wait(const Ticket& ticket) = 0;
+
+  /// Makes every rank leave its calls, present and future, with an AbortedError that names this
+  /// rank and the reason; or, where the backend cannot, ends the job with that message.
+  virtual void abort(const std::string& reason) noexcept = 0;
+
+ protected:
+  Transport(int rank, int size) : rank_(rank), size_(size) {}
+
+ private:
+  int rank_;
+  int size_;
+};
+
+}  // namespace weft

@@ -1,0 +1,553 @@
+#include <weft/comm/comm.hpp>
+#include <weft/comm/group.hpp>
+#include <weft/core/error.hpp>
+
+#include "comm/comm_state.hpp"
+#include "comm/reduction.hpp"
+#include "comm/self_transport.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+namespace weft {
+namespace {
+
+using detail::CommState;
+using detail::Traffic;
+
+bool checking_by_default() {
+  const char* text = std::getenv("WEFT_CHECK");
+  return text != nullptr && std::string_view(text) != "0";
+}
+
+void require_root(const CommState& state, int root, const char* call) {
+  require(root >= 0 && root < state.transport->size(),
+          "Comm::{}: there is no rank {} among {} ranks", call, root, state.transport->size());
+}
+
+void require_memory(ConstMemory memory, const char* call) {
+  require(memory.count >= 0 &&
+              memory.count <= std::numeric_limits<index_t>::max() / size_of(memory.dtype),
+          "Comm::{}: {} elements of type {} is not a size that memory can have", call, memory.count,
+          name_of(memory.dtype));
+}
+
+void require_same(ConstMemory in, ConstMemory out, const char* call) {
+  require_memory(in, call);
+  require_memory(out, call);
+  require(in.dtype == out.dtype, "Comm::{}: in has type {}, but out has {}", call,
+          name_of(in.dtype), name_of(out.dtype));
+  require(in.where == out.where, "Comm::{}: in is on {}, but out is on {}", call,
+          to_string(in.where), to_string(out.where));
+}
+
+void require_count(ConstMemory memory, index_t count, const char* what, const char* call) {
+  require(memory.count == count, "Comm::{}: {} has {} elements, but {} are needed", call, what,
+          memory.count, count);
+}
+
+void require_op(DType dtype, ReduceOp op, const char* call) {
+  require(has_op(dtype, op), "Comm::{}: {} has no reduction '{}'", call, name_of(dtype),
+          name_of(op));
+}
+
+void require_parts(const CommState& state, const Parts& parts, ConstMemory memory, const char* what,
+                   const char* call) {
+  require(parts.ranks() == state.transport->size(), "Comm::{}: {} parts for {} ranks", call,
+          parts.ranks(), state.transport->size());
+  require(parts.extent() <= memory.count, "Comm::{}: the parts reach to element {}, but {} has {}",
+          call, parts.extent(), what, memory.count);
+}
+
+/// `in` and `out` may be apart, or be one: `same` is where `out` must then begin.
+void require_no_overlap(ConstMemory in, ConstMemory out, const void* same, const char* call) {
+  const auto* a = static_cast<const std::byte*>(in.data);
+  const auto* b = static_cast<const std::byte*>(out.data);
+  const bool apart = in.count == 0 || out.count == 0 || a + in.bytes() <= b || b + out.bytes() <= a;
+  require(
+      apart || out.data == same,
+      "Comm::{}: in and out overlap; they must be apart, or the same memory where that is allowed",
+      call);
+}
+
+Traffic one_message(const CommState& state, index_t bytes) {
+  Traffic traffic;
+  if (state.transport->size() > 1) traffic.add(bytes);
+  return traffic;
+}
+
+Traffic messages_of(const CommState& state, const Parts& parts, DType dtype) {
+  Traffic traffic;
+  for (int rank = 0; rank < parts.ranks(); ++rank) {
+    if (rank != state.transport->rank() && parts.count(rank) > 0) {
+      traffic.add(parts.count(rank) * size_of(dtype));
+    }
+  }
+  return traffic;
+}
+
+void record(CommState& state, CallKind kind, const Traffic& traffic) {
+  CallStats& stats = state.stats[kind];
+  ++stats.calls;
+  if (traffic.messages == 0) return;
+  stats.smallest =
+      stats.messages == 0 ? traffic.smallest : std::min(stats.smallest, traffic.smallest);
+  stats.largest = std::max(stats.largest, traffic.largest);
+  stats.messages += traffic.messages;
+  stats.bytes += traffic.bytes;
+}
+
+bool needs_staging(const CommState& state, ConstMemory in, ConstMemory out, ReduceOp op) {
+  const Transport& transport = *state.transport;
+  return !transport.accepts(in.where) || !transport.accepts(out.where) || op == ReduceOp::avg;
+}
+
+/// Replaces device memory by host copies of it, and remembers what is to be done in the end.
+std::unique_ptr<detail::Staging> stage(const CommState& state, ConstMemory& in, Memory& out,
+                                       ReduceOp op) {
+  auto staging = std::make_unique<detail::Staging>();
+  const void* device_in = in.data;
+  const auto host_copy = [](ConstMemory memory) {
+    Buffer<std::byte> copy(memory.bytes());
+    copy_bytes(copy.data(), Device::cpu(), memory.data, memory.where,
+               static_cast<std::size_t>(memory.bytes()));
+    return copy;
+  };
+  if (!state.transport->accepts(out.where)) {
+    staging->target = out;
+    staging->out = host_copy(out);
+    out = Memory(staging->out.data(), out.count, out.dtype, Device::cpu());
+  }
+  if (!state.transport->accepts(in.where)) {
+    staging->in = host_copy(in);
+    in = ConstMemory(staging->in.data(), in.count, in.dtype, Device::cpu());
+    // Calls in place must stay so, or the transport would be asked for something else.
+    if (device_in == staging->target.data) in.data = out.data;
+  }
+  if (op == ReduceOp::avg) {
+    staging->average = out;
+    staging->ranks = state.transport->size();
+  }
+  return staging;
+}
+
+/// Makes a call that has been checked. `issue(in, out, op, when)` hands it to the transport.
+template <class Issue>
+Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const Traffic& traffic,
+                   ConstMemory in, Memory out, ReduceOp op, When when, Issue issue) {
+  record(*state, kind, traffic);
+  const detail::CallTimer timer(*state, kind);
+  std::unique_ptr<detail::Staging> staging;
+  if (needs_staging(*state, in, out, op)) {
+    staging = stage(*state, in, out, op);
+    if (op == ReduceOp::avg) op = ReduceOp::sum;
+  }
+  const Ticket ticket = issue(in, out, op, when);
+  if (when == When::now && staging != nullptr) staging->finish();
+  if (when == When::now) return {};
+  return Request(state, kind, ticket, std::move(staging));
+}
+
+constexpr std::int64_t any = -1;
+
+template <class E>
+std::int64_t code(E value) {
+  return static_cast<std::int64_t>(value);
+}
+
+void verify_if_checking(const std::shared_ptr<CommState>& state, const detail::Fingerprint& call) {
+  if (state->checking) verify(*state, call);
+}
+
+/// The length of this rank's part by the parts of the root.
+index_t roots_count(const CommState& state, const Parts& parts, int root) {
+  Transport& transport = *state.transport;
+  std::vector<index_t> counts(static_cast<std::size_t>(transport.size()));
+  for (int peer = 0; peer < transport.size() && transport.rank() == root; ++peer) {
+    counts[static_cast<std::size_t>(peer)] = parts.count(peer);
+  }
+  transport.broadcast(counts, root, When::now);
+  return counts[static_cast<std::size_t>(transport.rank())];
+}
+
+/// Checks, where the receiver alone knows what it expects, that it is what the sender has.
+void agree_on_count(const Comm& comm, index_t sent, index_t expected, int from, const char* call) {
+  comm.agree(sent == expected ? ""
+                              : fmt::format("Comm::{}: rank {} has {} elements for rank {}, which "
+                                            "expects {}",
+                                            call, from, sent, comm.rank(), expected));
+}
+
+}  // namespace
+
+void detail::Traffic::add(index_t message_bytes) {
+  smallest = messages == 0 ? message_bytes : std::min(smallest, message_bytes);
+  largest = std::max(largest, message_bytes);
+  bytes += message_bytes;
+  ++messages;
+}
+
+Comm Comm::self() { return Comm(detail::make_self_transport()); }
+
+Comm::Comm(std::shared_ptr<Transport> transport)
+    : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
+  state_->transport = std::move(transport);
+  state_->checking = checking_by_default();
+}
+
+Comm::Comm(std::shared_ptr<detail::CommState> state, Device device)
+    : state_(std::move(state)), device_(device) {}
+
+int Comm::rank() const { return state_->transport->rank(); }
+int Comm::size() const { return state_->transport->size(); }
+std::string_view Comm::transport() const { return state_->transport->name(); }
+Device Comm::device() const { return device_; }
+
+Comm Comm::on(Device device) const {
+  require_available(device);
+  return {state_, device};
+}
+
+bool operator==(const Comm& a, const Comm& b) {
+  if (a.state_ == b.state_) return true;
+  return a.valid() && b.valid() && a.transport() == "self" && b.transport() == "self";
+}
+
+Comm Comm::split(int color, int key) const {
+  std::shared_ptr<Transport> part = state_->transport->split(color, key);
+  if (part == nullptr) return {std::shared_ptr<CommState>(), device_};
+  auto state = std::make_shared<CommState>();
+  state->transport = std::move(part);
+  state->checking = state_->checking;
+  return {std::move(state), device_};
+}
+
+Comm Comm::dup() const { return split(0, rank()); }
+
+Request Comm::do_barrier(When when) const {
+  verify_if_checking(state_, {code(CallKind::barrier), any, any, any, any, any});
+  return issue_call(
+      state_, CallKind::barrier, one_message(*state_, 0), {}, {}, ReduceOp::sum, when,
+      [&](ConstMemory, Memory, ReduceOp, When w) { return state_->transport->barrier(w); });
+}
+
+Request Comm::do_broadcast(Memory data, int root, When when) const {
+  require_root(*state_, root, "broadcast");
+  require_memory(data, "broadcast");
+  verify_if_checking(state_,
+                     {code(CallKind::broadcast), code(data.dtype), any, root, data.count, any});
+  const Traffic traffic = rank() == root ? one_message(*state_, data.bytes()) : Traffic();
+  return issue_call(state_, CallKind::broadcast, traffic, data, data, ReduceOp::sum, when,
+                    [&](ConstMemory, Memory both, ReduceOp, When w) {
+                      return state_->transport->broadcast(both, root, w);
+                    });
+}
+
+Request Comm::do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const {
+  require_same(in, out, "allreduce");
+  require_count(out, in.count, "out", "allreduce");
+  require_op(in.dtype, op, "allreduce");
+  require_no_overlap(in, out, in.data, "allreduce");
+  verify_if_checking(state_,
+                     {code(CallKind::allreduce), code(in.dtype), code(op), any, in.count, any});
+  return issue_call(state_, CallKind::allreduce, one_message(*state_, in.bytes()), in, out, op,
+                    when, [&](ConstMemory from, Memory to, ReduceOp o, When w) {
+                      return state_->transport->allreduce(from, to, o, w);
+                    });
+}
+
+Request Comm::do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) const {
+  require_root(*state_, root, "reduce");
+  require_memory(in, "reduce");
+  require_op(in.dtype, op, "reduce");
+  if (rank() == root) {
+    require_same(in, out, "reduce");
+    require_count(out, in.count, "out", "reduce");
+    require_no_overlap(in, out, in.data, "reduce");
+  } else {
+    out = Memory(nullptr, 0, in.dtype, in.where);
+  }
+  verify_if_checking(state_,
+                     {code(CallKind::reduce), code(in.dtype), code(op), root, in.count, any});
+  return issue_call(state_, CallKind::reduce, one_message(*state_, in.bytes()), in, out, op, when,
+                    [&](ConstMemory from, Memory to, ReduceOp o, When w) {
+                      return state_->transport->reduce(from, to, o, root, w);
+                    });
+}
+
+Request Comm::do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                                When when) const {
+  require_same(in, out, "reduce_scatter");
+  require_op(in.dtype, op, "reduce_scatter");
+  require_parts(*state_, parts, in, "in", "reduce_scatter");
+  require_count(out, parts.count(rank()), "out", "reduce_scatter");
+  require_no_overlap(in, out, in.part(parts.offset(rank()), 0).data, "reduce_scatter");
+  verify_if_checking(state_, {code(CallKind::reduce_scatter), code(in.dtype), code(op), any,
+                              in.count, detail::hash_of(parts)});
+  return issue_call(state_, CallKind::reduce_scatter, messages_of(*state_, parts, in.dtype), in,
+                    out, op, when, [&](ConstMemory from, Memory to, ReduceOp o, When w) {
+                      return state_->transport->reduce_scatter(from, parts, to, o, w);
+                    });
+}
+
+Request Comm::do_all_gather(ConstMemory in, Memory out, const Parts& parts, When when) const {
+  require_same(in, out, "all_gather");
+  require_parts(*state_, parts, out, "out", "all_gather");
+  require_count(in, parts.count(rank()), "in", "all_gather");
+  require_no_overlap(out, in, out.part(parts.offset(rank()), 0).data, "all_gather");
+  verify_if_checking(
+      state_, {code(CallKind::all_gather), code(in.dtype), any, any, any, detail::hash_of(parts)});
+  return issue_call(state_, CallKind::all_gather, one_message(*state_, in.bytes()), in, out,
+                    ReduceOp::sum, when, [&](ConstMemory from, Memory to, ReduceOp, When w) {
+                      return state_->transport->all_gather(from, to, parts, w);
+                    });
+}
+
+Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) const {
+  require_root(*state_, root, "gather");
+  require_memory(in, "gather");
+  if (rank() == root) {
+    require_same(in, out, "gather");
+    require_parts(*state_, parts, out, "out", "gather");
+    require_count(in, parts.count(root), "in", "gather");
+    require_no_overlap(out, in, out.part(parts.offset(root), 0).data, "gather");
+  } else {
+    out = Memory(nullptr, 0, in.dtype, in.where);
+  }
+  if (state_->checking) {
+    verify(*state_, {code(CallKind::gather), code(in.dtype), any, root, any, any});
+    const index_t planned = roots_count(*state_, parts, root);
+    agree_on_count(*this, in.count, planned, rank(), "gather");
+  }
+  const Traffic traffic = rank() == root ? Traffic() : one_message(*state_, in.bytes());
+  return issue_call(state_, CallKind::gather, traffic, in, out, ReduceOp::sum, when,
+                    [&](ConstMemory from, Memory to, ReduceOp, When w) {
+                      return state_->transport->gather(from, to, parts, root, w);
+                    });
+}
+
+Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int root,
+                         When when) const {
+  require_root(*state_, root, "scatter");
+  require_memory(out, "scatter");
+  Traffic traffic;
+  if (rank() == root) {
+    require_same(in, out, "scatter");
+    require_parts(*state_, parts, in, "in", "scatter");
+    require_count(out, parts.count(root), "out", "scatter");
+    require_no_overlap(in, out, in.part(parts.offset(root), 0).data, "scatter");
+    traffic = messages_of(*state_, parts, in.dtype);
+  } else {
+    in = ConstMemory(nullptr, 0, out.dtype, out.where);
+  }
+  if (state_->checking) {
+    verify(*state_, {code(CallKind::scatter), code(out.dtype), any, root, any, any});
+    const index_t planned = roots_count(*state_, parts, root);
+    agree_on_count(*this, planned, out.count, root, "scatter");
+  }
+  return issue_call(state_, CallKind::scatter, traffic, in, out, ReduceOp::sum, when,
+                    [&](ConstMemory from, Memory to, ReduceOp, When w) {
+                      return state_->transport->scatter(from, parts, to, root, w);
+                    });
+}
+
+Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
+                            When when) const {
+  require_same(in, out, "all_to_all");
+  require_parts(*state_, sent, in, "in", "all_to_all");
+  require_parts(*state_, received, out, "out", "all_to_all");
+  require_no_overlap(in, out, nullptr, "all_to_all");
+  if (state_->checking) {
+    verify(*state_, {code(CallKind::all_to_all), code(in.dtype), any, any, any, any});
+    const auto ranks = static_cast<std::size_t>(size());
+    std::vector<index_t> mine(ranks);
+    std::vector<index_t> theirs(ranks);
+    for (int peer = 0; peer < size(); ++peer)
+      mine[static_cast<std::size_t>(peer)] = sent.count(peer);
+    Parts one_each;
+    one_each.make_even(size(), 1);
+    state_->transport->all_to_all(mine, one_each, theirs, one_each, When::now);
+    int wrong = 0;
+    while (wrong < size() - 1 && theirs[static_cast<std::size_t>(wrong)] == received.count(wrong)) {
+      ++wrong;
+    }
+    agree_on_count(*this, theirs[static_cast<std::size_t>(wrong)], received.count(wrong), wrong,
+                   "all_to_all");
+  }
+  return issue_call(state_, CallKind::all_to_all, messages_of(*state_, sent, in.dtype), in, out,
+                    ReduceOp::sum, when, [&](ConstMemory from, Memory to, ReduceOp, When w) {
+                      return state_->transport->all_to_all(from, sent, to, received, w);
+                    });
+}
+
+bool Comm::shares_memory(Device device) const {
+  return state_->transport->shares_memory() && state_->transport->accepts(device);
+}
+
+void Comm::read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const {
+  verify_if_checking(state_, {code(CallKind::all_to_all), code(mine.dtype), any, any, any, any});
+  record(*state_, CallKind::all_to_all, messages_of(*state_, sent, mine.dtype));
+  const detail::CallTimer timer(*state_, CallKind::all_to_all);
+  state_->transport->read_peers(mine, reader);
+}
+
+Request Comm::start_send(ConstMemory data, int to) const {
+  require_root(*state_, to, "send");
+  require_memory(data, "send");
+  Traffic traffic;
+  traffic.add(data.bytes());
+  return issue_call(
+      state_, CallKind::send, traffic, data, {}, ReduceOp::sum, When::later,
+      [&](ConstMemory from, Memory, ReduceOp, When) { return state_->transport->send(from, to); });
+}
+
+Request Comm::start_recv(Memory data, int from) const {
+  require_root(*state_, from, "recv");
+  require_memory(data, "recv");
+  return issue_call(
+      state_, CallKind::recv, {}, {}, data, ReduceOp::sum, When::later,
+      [&](ConstMemory, Memory to, ReduceOp, When) { return state_->transport->recv(to, from); });
+}
+
+void Comm::barrier() const { do_barrier(When::now).wait(); }
+void Comm::broadcast(Memory data, int root) const { do_broadcast(data, root, When::now).wait(); }
+void Comm::allreduce(ConstMemory in, Memory out, ReduceOp op) const {
+  do_allreduce(in, out, op, When::now).wait();
+}
+void Comm::reduce(ConstMemory in, Memory out, ReduceOp op, int root) const {
+  do_reduce(in, out, op, root, When::now).wait();
+}
+void Comm::reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out, ReduceOp op) const {
+  do_reduce_scatter(in, parts, out, op, When::now).wait();
+}
+void Comm::all_gather_v(ConstMemory in, Memory out, const Parts& parts) const {
+  do_all_gather(in, out, parts, When::now).wait();
+}
+void Comm::gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const {
+  do_gather(in, out, parts, root, When::now).wait();
+}
+void Comm::scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const {
+  do_scatter(in, parts, out, root, When::now).wait();
+}
+void Comm::all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
+                        const Parts& received) const {
+  do_all_to_all(in, sent, out, received, When::now).wait();
+}
+void Comm::send(ConstMemory data, int to) const { start_send(data, to).wait(); }
+void Comm::recv(Memory data, int from) const { start_recv(data, from).wait(); }
+void Comm::sendrecv(ConstMemory out, int to, Memory in, int from) const {
+  // Before anything is begun: an error with a message under way would be one of all ranks.
+  require_root(*state_, to, "sendrecv");
+  require_memory(out, "sendrecv");
+  Request receiving = start_recv(in, from);
+  send(out, to);
+  receiving.wait();
+}
+
+// Even collectives are uneven ones whose parts are all alike.
+
+void Comm::reduce_scatter(ConstMemory in, Memory out, ReduceOp op) const {
+  state_->even_in.make_even(size(), out.count);
+  require_count(in, state_->even_in.extent(), "in", "reduce_scatter");
+  reduce_scatter_v(in, state_->even_in, out, op);
+}
+void Comm::all_gather(ConstMemory in, Memory out) const {
+  state_->even_out.make_even(size(), in.count);
+  require_count(out, state_->even_out.extent(), "out", "all_gather");
+  all_gather_v(in, out, state_->even_out);
+}
+void Comm::gather(ConstMemory in, Memory out, int root) const {
+  require_root(*state_, root, "gather");
+  state_->even_out.make_even(size(), in.count);
+  if (rank() == root) require_count(out, state_->even_out.extent(), "out", "gather");
+  gather_v(in, out, state_->even_out, root);
+}
+void Comm::scatter(ConstMemory in, Memory out, int root) const {
+  require_root(*state_, root, "scatter");
+  state_->even_in.make_even(size(), out.count);
+  if (rank() == root) require_count(in, state_->even_in.extent(), "in", "scatter");
+  scatter_v(in, state_->even_in, out, root);
+}
+void Comm::all_to_all(ConstMemory in, Memory out) const {
+  require(in.count % size() == 0, "Comm::all_to_all: {} elements cannot be divided among {} ranks",
+          in.count, size());
+  require_count(out, in.count, "out", "all_to_all");
+  state_->even_in.make_even(size(), in.count / size());
+  all_to_all_v(in, state_->even_in, out, state_->even_in);
+}
+
+Request Comm::start_barrier() const { return do_barrier(When::later); }
+Request Comm::start_broadcast(Memory data, int root) const {
+  return do_broadcast(data, root, When::later);
+}
+Request Comm::start_allreduce(ConstMemory in, Memory out, ReduceOp op) const {
+  return do_allreduce(in, out, op, When::later);
+}
+Request Comm::start_reduce(ConstMemory in, Memory out, ReduceOp op, int root) const {
+  return do_reduce(in, out, op, root, When::later);
+}
+Request Comm::start_reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
+                                     ReduceOp op) const {
+  return do_reduce_scatter(in, parts, out, op, When::later);
+}
+Request Comm::start_all_gather_v(ConstMemory in, Memory out, const Parts& parts) const {
+  return do_all_gather(in, out, parts, When::later);
+}
+Request Comm::start_gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const {
+  return do_gather(in, out, parts, root, When::later);
+}
+Request Comm::start_scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const {
+  return do_scatter(in, parts, out, root, When::later);
+}
+Request Comm::start_all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
+                                 const Parts& received) const {
+  return do_all_to_all(in, sent, out, received, When::later);
+}
+
+void Comm::agree(std::string_view complaint) const {
+  const auto length = static_cast<index_t>(complaint.size());
+  std::vector<index_t> lengths(static_cast<std::size_t>(size()));
+  Parts one_each;
+  one_each.make_even(size(), 1);
+  state_->transport->all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
+  const Parts parts(std::move(lengths));
+  if (parts.extent() == 0) return;
+
+  std::string all(static_cast<std::size_t>(parts.extent()), ' ');
+  state_->transport->all_gather({complaint.data(), length, DType::u8, Device::cpu()},
+                                {all.data(), parts.extent(), DType::u8, Device::cpu()}, parts,
+                                When::now);
+  // The same complaint is told once, with all who made it.
+  std::string text;
+  for (int peer = 0; peer < size(); ++peer) {
+    const auto said = [&](int who) {
+      return std::string_view(all).substr(static_cast<std::size_t>(parts.offset(who)),
+                                          static_cast<std::size_t>(parts.count(who)));
+    };
+    if (said(peer).empty()) continue;
+    int first = 0;
+    int same = 0;
+    for (int other = size() - 1; other >= 0; --other) {
+      if (said(other) != said(peer)) continue;
+      first = other;
+      ++same;
+    }
+    if (first != peer) continue;
+    const std::string who = same == size() ? "all ranks"
+                            : same == 1    ? fmt::format("rank {}", peer)
+                                           : fmt::format("rank {} and {} more", peer, same - 1);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", who, said(peer));
+  }
+  throw AgreedError(text);
+}
+
+void Comm::abort(const std::string& reason) const noexcept { state_->transport->abort(reason); }
+
+const Stats& Comm::stats() const { return state_->stats; }
+void Comm::reset_stats() const { state_->stats = {}; }
+bool Comm::checks_calls() const { return state_->checking; }
+void Comm::check_calls(bool on) const { state_->checking = on; }
+
+}  // namespace weft

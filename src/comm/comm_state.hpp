@@ -1,0 +1,70 @@
+#pragma once
+
+#include <weft/comm/comm.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+namespace weft::detail {
+
+/// What two ranks must have in common to make the same collective call: kind, dtype, op, root,
+/// count and a hash of the parts; -1 where it does not matter.
+using Fingerprint = std::array<std::int64_t, 6>;
+
+/// What the copies of one Comm share.
+struct CommState {
+  std::shared_ptr<Transport> transport;
+  Stats stats;
+  bool checking = false;
+  /// The parts of even collectives, kept so that a call need not allocate.
+  Parts even_in;
+  Parts even_out;
+  std::vector<Fingerprint> fingerprints;
+};
+
+/// What a call on device memory, or an average, needs beyond the transport's work.
+struct Staging {
+  Buffer<std::byte> in;
+  Buffer<std::byte> out;
+  /// Where the staged result goes.
+  Memory target;
+  /// What is to be divided by the number of ranks, on the host.
+  Memory average;
+  int ranks = 1;
+
+  void finish();
+};
+
+/// Adds the time until its destruction to the statistics of a kind of call.
+class CallTimer {
+ public:
+  CallTimer(CommState& state, CallKind kind)
+      : seconds_(state.stats[kind].seconds), start_(std::chrono::steady_clock::now()) {}
+  ~CallTimer() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  CallTimer(const CallTimer&) = delete;
+  CallTimer& operator=(const CallTimer&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// The messages of one call, for the statistics.
+struct Traffic {
+  index_t messages = 0;
+  index_t bytes = 0;
+  index_t smallest = 0;
+  index_t largest = 0;
+
+  void add(index_t message_bytes);
+};
+
+/// Compares a call between all ranks; throws the same AgreedError on all of them if they differ.
+void verify(CommState& state, const Fingerprint& mine);
+std::int64_t hash_of(const Parts& parts);
+
+}  // namespace weft::detail

@@ -1,0 +1,33 @@
+#include <weft/comm/group.hpp>
+#include <weft/core/error.hpp>
+
+namespace weft {
+
+Group& Group::send(ConstMemory data, int to) {
+  require(to >= 0 && to < comm_.size(), "Group::send: there is no rank {} among {} ranks", to,
+          comm_.size());
+  sends_.push_back({data, to});
+  return *this;
+}
+
+Group& Group::recv(Memory data, int from) {
+  require(from >= 0 && from < comm_.size(), "Group::recv: there is no rank {} among {} ranks", from,
+          comm_.size());
+  recvs_.push_back({data, from});
+  return *this;
+}
+
+void Group::start() {
+  require(running_.empty(), "Group::start: started again before finish()");
+  running_.reserve(sends_.size() + recvs_.size());
+  // Receives first: a message that finds its place waiting need not be kept aside.
+  for (const Recv& each : recvs_) running_.push_back(comm_.start_recv(each.data, each.from));
+  for (const Send& each : sends_) running_.push_back(comm_.start_send(each.data, each.to));
+}
+
+void Group::finish() {
+  for (Request& request : running_) request.wait();
+  running_.clear();
+}
+
+}  // namespace weft

@@ -1,0 +1,418 @@
+#include <weft/comm/launch.hpp>
+#include <weft/core/error.hpp>
+
+#include "comm/launch_checks.hpp"
+#include "comm/launch_options.hpp"
+#include "comm/thread_transport.hpp"
+#ifdef WEFT_WITH_MPI
+#include "comm/mpi_transport.hpp"
+#endif
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using detail::CommChoice;
+using detail::LaunchOptions;
+using detail::Place;
+using detail::Task;
+
+constexpr int error_code = 1;
+constexpr int usage_code = 2;
+
+const char* environment(const char* name) { return std::getenv(name); }
+
+/// One write, so that lines of several ranks do not mix.
+void say(const std::string& text) {
+  const std::string line = "weft: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fflush(stderr);
+}
+
+/// Before ranks can talk to each other, the launcher's word decides which of them speaks.
+int refuse(const Task& task, const std::string& complaint) {
+  if (task.rank == 0) say(complaint);
+  return usage_code;
+}
+
+/// How many threads OpenMP uses for this rank while the object lives. What the user has set is left
+/// alone.
+class OpenMpThreads {
+ public:
+#if defined(_OPENMP)
+  explicit OpenMpThreads(int threads) : before_(omp_get_max_threads()) {
+    if (environment("OMP_NUM_THREADS") == nullptr) omp_set_num_threads(threads);
+  }
+  ~OpenMpThreads() { omp_set_num_threads(before_); }
+#else
+  explicit OpenMpThreads(int) {}
+#endif
+  OpenMpThreads(const OpenMpThreads&) = delete;
+  OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+ private:
+  [[maybe_unused]] int before_ = 1;
+};
+
+/// How a rank left body.
+struct Outcome {
+  bool failed = false;
+  /// It left because another rank had failed.
+  bool aborted = false;
+  /// All ranks have heard the complaint.
+  bool agreed = false;
+  /// The rank that the message is about.
+  int rank = 0;
+  int code = 0;
+  std::string message;
+};
+
+Outcome outcome_of(int rank, const std::exception_ptr& error) {
+  Outcome outcome;
+  outcome.failed = true;
+  outcome.rank = rank;
+  outcome.code = error_code;
+  try {
+    std::rethrow_exception(error);
+  } catch (const AbortedError& aborted) {
+    outcome.aborted = true;
+    outcome.rank = aborted.failed_rank();
+    outcome.message = aborted.reason();
+  } catch (const AgreedError& agreed) {
+    outcome.agreed = true;
+    outcome.message = agreed.what();
+  } catch (const std::exception& other) {
+    outcome.message = other.what();
+  } catch (...) {
+    outcome.message = "an exception that is no std::exception";
+  }
+  return outcome;
+}
+
+/// Says once what went wrong, if anything did, and returns the exit code of the program. `first` is
+/// the rank that failed first, or negative.
+int conclude(const std::vector<Outcome>& outcomes, int first) {
+  if (first < 0) {
+    return std::max_element(outcomes.begin(), outcomes.end(),
+                            [](const auto& a, const auto& b) { return a.code < b.code; })
+        ->code;
+  }
+  const Outcome& cause = outcomes[static_cast<std::size_t>(first)];
+  const bool same = std::all_of(outcomes.begin(), outcomes.end(), [&](const Outcome& outcome) {
+    return outcome.failed && !outcome.aborted && outcome.message == cause.message;
+  });
+  if (same || cause.agreed) {
+    say(cause.message);
+  } else {
+    say(fmt::format("rank {} of {} failed: {}", cause.rank, outcomes.size(), cause.message));
+  }
+  return error_code;
+}
+
+// Threads
+
+/// What came of running a team of threads.
+class TeamFailures {
+ public:
+  explicit TeamFailures(int ranks) : errors(static_cast<std::size_t>(ranks)) {}
+
+  /// Keeps the exception being handled, and returns what others should be told.
+  std::string keep(int rank) {
+    const std::lock_guard lock(mutex_);
+    auto& error = errors[static_cast<std::size_t>(rank)] = std::current_exception();
+    const Outcome outcome = outcome_of(rank, error);
+    // An AbortedError only counts where nobody has the error behind it.
+    if (first < 0 || (first_is_aborted_ && !outcome.aborted)) {
+      first = rank;
+      first_is_aborted_ = outcome.aborted;
+    }
+    return outcome.message;
+  }
+
+  std::vector<std::exception_ptr> errors;
+  /// The first rank to fail; negative if none has.
+  int first = -1;
+
+ private:
+  std::mutex mutex_;
+  bool first_is_aborted_ = false;
+};
+
+void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& failures) {
+  const auto team = detail::make_thread_team(ranks);
+  const std::vector<Place> places(static_cast<std::size_t>(ranks), detail::this_place());
+  const int threads = detail::threads_for_rank(places, 0);
+  const auto run_rank = [&](int rank) {
+    const auto& transport = team[static_cast<std::size_t>(rank)];
+    const OpenMpThreads share(threads);
+    try {
+      body(Comm(transport));
+    } catch (...) {
+      transport->abort(failures.keep(rank));
+    }
+  };
+
+  std::vector<std::jthread> others;
+  others.reserve(static_cast<std::size_t>(ranks));
+  try {
+    for (int rank = 1; rank < ranks; ++rank) others.emplace_back(run_rank, rank);
+  } catch (
+      const std::system_error&) {  // no more threads: those that run must not wait for the rest
+    team[0]->abort(failures.keep(0));
+    return;
+  }
+  run_rank(0);
+}
+
+int launch_on_threads(int ranks, Device device, const std::function<int(Comm)>& body) {
+  const std::vector<Place> places(static_cast<std::size_t>(ranks), detail::this_place());
+  const std::string note = detail::crowding_note(places, environment);
+  if (!note.empty()) say("note: " + note);
+
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
+  TeamFailures failures(ranks);
+  run_team(
+      ranks,
+      [&](const Comm& world) {
+        outcomes[static_cast<std::size_t>(world.rank())].code = body(world.on(device));
+      },
+      failures);
+  for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
+    const std::exception_ptr& error = failures.errors[rank];
+    if (error != nullptr) outcomes[rank] = outcome_of(static_cast<int>(rank), error);
+  }
+  return conclude(outcomes, failures.first);
+}
+
+int launch_on_self(const LaunchOptions& options, const Task& task,
+                   const std::function<int(Comm)>& body) {
+  if (options.ranks.value_or(1) != 1) {
+    return refuse(task, fmt::format("--comm self is one rank, not --ranks {}", *options.ranks));
+  }
+  Outcome outcome;
+  try {
+    outcome.code = body(Comm::self().on(options.device));
+  } catch (...) {
+    outcome = outcome_of(0, std::current_exception());
+  }
+  return conclude({outcome}, outcome.failed ? 0 : -1);
+}
+
+// MPI
+
+#ifdef WEFT_WITH_MPI
+constexpr bool has_mpi = true;
+
+/// How a rank left body, in a fixed number of bytes.
+struct Farewell {
+  std::int32_t failed = 0;
+  std::int32_t agreed = 0;
+  std::int32_t code = 0;
+  char message[513] = "";
+};
+
+Farewell to_farewell(const Outcome& outcome) {
+  Farewell farewell;
+  farewell.failed = outcome.failed ? 1 : 0;
+  farewell.agreed = outcome.agreed ? 1 : 0;
+  farewell.code = outcome.code;
+  outcome.message.copy(farewell.message, sizeof(farewell.message) - 1);
+  return farewell;
+}
+
+Outcome from_farewell(int rank, const Farewell& farewell) {
+  Outcome outcome;
+  outcome.failed = farewell.failed != 0;
+  outcome.agreed = farewell.agreed != 0;
+  outcome.rank = rank;
+  outcome.code = farewell.code;
+  outcome.message = farewell.message;
+  return outcome;
+}
+
+/// Exchanges one object of each rank.
+template <class T>
+class Exchange {
+ public:
+  Exchange(Transport& transport, const T& mine)
+      : transport_(transport), mine_(mine), all_(static_cast<std::size_t>(transport.size())) {
+    parts_.make_even(transport.size(), sizeof(T));
+    ticket_ = transport.all_gather(
+        ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine_), sizeof(T)),
+        Memory(reinterpret_cast<std::uint8_t*>(all_.data()), parts_.extent()), parts_, When::later);
+  }
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// False if not all ranks take part before `deadline`.
+  bool wait_until(std::chrono::steady_clock::time_point deadline) {
+    while (!transport_.test(ticket_)) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return true;
+  }
+  const std::vector<T>& wait() {
+    transport_.wait(ticket_);
+    return all_;
+  }
+
+ private:
+  Transport& transport_;
+  T mine_;
+  std::vector<T> all_;
+  Parts parts_;
+  Ticket ticket_;
+};
+
+/// Every rank comes here when it has left body. A rank that failed does not wait for ever: others
+/// may sit in a collective that it will not enter.
+int part(Transport& world, Transport& farewells, const Outcome& mine) {
+  using namespace std::chrono_literals;
+  Exchange<Farewell> exchange(farewells, to_farewell(mine));
+  // The lowest rank that failed speaks first, and ends the job before the others speak too.
+  const auto deadline = std::chrono::steady_clock::now() + 1s + world.rank() * 20ms;
+  if (!exchange.wait_until(mine.failed ? deadline : std::chrono::steady_clock::time_point::max())) {
+    world.abort(mine.message);
+    return error_code;
+  }
+  std::vector<Outcome> outcomes;
+  int first = -1;
+  for (const Farewell& farewell : exchange.wait()) {
+    const int rank = static_cast<int>(outcomes.size());
+    if (farewell.failed != 0 && first < 0) first = rank;
+    outcomes.push_back(from_farewell(rank, farewell));
+  }
+  if (first >= 0 && world.rank() != 0) return error_code;
+  return conclude(outcomes, first);
+}
+
+std::vector<Place> places_of(Transport& world) {
+  Exchange<detail::PackedPlace> exchange(world, detail::pack(detail::this_place()));
+  std::vector<Place> places;
+  for (const detail::PackedPlace& packed : exchange.wait())
+    places.push_back(detail::unpack(packed));
+  return places;
+}
+
+/// What is wrong with the way the job was started; the same text on all ranks.
+std::string job_complaint(Transport& world, const LaunchOptions& options, const Task& task,
+                          const std::string& nested) {
+  std::string separate =
+      detail::separate_worlds_complaint(task, world.size(), detail::mpi_library_version());
+  if (!separate.empty()) return separate;
+  if (options.ranks && *options.ranks != world.size()) {
+    return fmt::format(
+        "--ranks {}, but the MPI job has {} ranks; use mpirun -n {}, or --comm thread",
+        *options.ranks, world.size(), *options.ranks);
+  }
+  // Only rank 0 knows whether launchers are nested.
+  std::uint8_t is_nested = nested.empty() ? 0 : 1;
+  world.broadcast(Memory(&is_nested, 1), 0, When::now);
+  return is_nested == 0 ? "" : fmt::format("nested launchers: {}", nested);
+}
+
+int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& options, const Task& task,
+            const std::string& nested, const std::function<int(Comm)>& body) {
+  const std::string complaint = job_complaint(*world, options, task, nested);
+  if (!complaint.empty()) return world->rank() == 0 ? refuse(task, complaint) : usage_code;
+
+  const std::vector<Place> places = places_of(*world);
+  const std::string note = detail::crowding_note(places, environment);
+  if (!note.empty() && world->rank() == 0) say("note: " + note);
+
+  const OpenMpThreads share(detail::threads_for_rank(places, world->rank()));
+  const auto farewells = world->split(0, world->rank());
+  Outcome outcome;
+  try {
+    outcome.code = body(Comm(world).on(options.device));
+  } catch (...) {
+    outcome = outcome_of(world->rank(), std::current_exception());
+  }
+  return part(*world, *farewells, outcome);
+}
+
+int launch_on_mpi(const LaunchOptions& options, const Task& task,
+                  const std::function<int(Comm)>& body) {
+  // Before MPI is initialised, since some libraries then set the variables of their own launcher.
+  const std::string nested =
+      options.comm == CommChoice::mpi ? "" : detail::nested_launchers_complaint(environment);
+  const detail::MpiSession session;
+  const auto world = detail::make_mpi_world();
+  try {
+    return run_job(world, options, task, nested, body);
+  } catch (const std::exception& error) {
+    world->abort(error.what());
+    return error_code;
+  }
+}
+
+#else
+constexpr bool has_mpi = false;
+
+int launch_on_mpi(const LaunchOptions&, const Task& task, const std::function<int(Comm)>&) {
+  return refuse(task, "--comm mpi: this program was built without MPI");
+}
+#endif
+
+}  // namespace
+
+void run_threads(int ranks, const std::function<void(Comm)>& body) {
+  require(ranks > 0, "run_threads: {} ranks cannot run anything", ranks);
+  TeamFailures failures(ranks);
+  run_team(ranks, body, failures);
+  if (failures.first >= 0) {
+    std::rethrow_exception(failures.errors[static_cast<std::size_t>(failures.first)]);
+  }
+}
+
+int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
+  const Task task = detail::find_task(environment);
+  LaunchOptions options;
+  try {
+    options = detail::take_options(argc, argv);
+    require_available(options.device);
+  } catch (const Error& error) {
+    return refuse(task, error.what());
+  }
+  if (!options.help.empty()) {
+    if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
+    return 0;
+  }
+
+  const bool launched = task.launcher != detail::Launcher::none;
+  if (options.comm == CommChoice::self) return launch_on_self(options, task, body);
+  if (options.comm == CommChoice::mpi) return launch_on_mpi(options, task, body);
+  if (options.comm == CommChoice::automatic && launched) {
+    if (has_mpi) return launch_on_mpi(options, task, body);
+    const std::string complaint = detail::no_mpi_complaint(task);
+    if (!complaint.empty()) return refuse(task, complaint);
+  }
+  const int cores = static_cast<int>(detail::this_place().cores.size());
+  return launch_on_threads(options.ranks.value_or(cores), options.device, body);
+}
+
+Comm mpi_comm([[maybe_unused]] int fortran_handle) {
+#ifdef WEFT_WITH_MPI
+  return Comm(detail::make_mpi_transport(fortran_handle));
+#else
+  throw Error("mpi_comm: this build of Weft has no MPI");
+#endif
+}
+
+}  // namespace weft

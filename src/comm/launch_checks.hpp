@@ -1,0 +1,68 @@
+#pragma once
+
+// Sees from the environment and from where ranks run whether a run is what its user thinks it is.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::detail {
+
+/// Looks up an environment variable, like std::getenv.
+using Environment = std::function<const char*(const char*)>;
+
+enum class Launcher {
+  none,
+  /// mpirun or mpiexec of Open MPI.
+  open_mpi,
+  /// mpiexec of MPICH and its relatives.
+  hydra,
+  /// Whatever else speaks PMI or PMIx, such as srun --mpi=pmi2.
+  pmi,
+  /// srun that offers nothing to MPI.
+  slurm,
+};
+
+/// What the launcher says about this process.
+struct Task {
+  Launcher launcher = Launcher::none;
+  int rank = 0;
+  /// 0 if the launcher does not tell.
+  int size = 0;
+};
+
+Task find_task(const Environment& environment);
+
+/// Several tasks were started, but each is a world of its own: `library` is what MPI calls itself.
+/// These complaints are empty where nothing is wrong.
+std::string separate_worlds_complaint(const Task& task, int world_size, std::string_view library);
+/// The tasks of an srun step each started a launcher. Only rank 0 of the inner job can tell: on
+/// other nodes, processes of mpirun are below an srun that mpirun itself has called.
+std::string nested_launchers_complaint(const Environment& environment);
+std::string no_mpi_complaint(const Task& task);
+
+/// Where a rank runs.
+struct Place {
+  std::string host;
+  /// The numbers of the cores it may use, in ascending order.
+  std::vector<int> cores;
+};
+
+Place this_place();
+
+/// A place in a fixed number of bytes, to be sent around; cores from 1024 on are left out.
+using PackedPlace = std::array<std::uint8_t, 192>;
+PackedPlace pack(const Place& place);
+Place unpack(const PackedPlace& packed);
+
+/// Tells of the first host that has fewer cores than ranks, or ranks bound to one and the same
+/// core; empty if there is none, or if WEFT_QUIET is set.
+std::string crowding_note(const std::vector<Place>& places, const Environment& environment);
+
+/// The cores of a rank, divided among those ranks it shares them with.
+int threads_for_rank(const std::vector<Place>& places, int rank);
+
+}  // namespace weft::detail

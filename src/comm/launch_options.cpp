@@ -1,0 +1,98 @@
+#include "comm/launch_options.hpp"
+
+#include <weft/core/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace weft::detail {
+namespace {
+
+// Enough for any job, and a number that was mistyped is seen.
+constexpr int most_ranks = 1'000'000;
+
+constexpr const char* how_to_start =
+    "Started as it is, the program runs on threads of one process. Ranks are processes when a\n"
+    "launcher of MPI starts it:\n"
+    "  mpirun -n 4 PROGRAM ...\n"
+    "  srun -n 4 PROGRAM ...";
+
+const std::map<std::string, CommChoice>& comm_choices() {
+  static const std::map<std::string, CommChoice> choices = {{"auto", CommChoice::automatic},
+                                                            {"self", CommChoice::self},
+                                                            {"thread", CommChoice::thread},
+                                                            {"mpi", CommChoice::mpi}};
+  return choices;
+}
+
+std::string device_complaint(const std::string& text) {
+  try {
+    Device::parse(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string base_name(const char* path) {
+  const std::string all = path == nullptr ? "" : path;
+  return all.substr(all.find_last_of('/') + 1);
+}
+
+/// Leaves those of argv that `kept` names: a subsequence, in the same order.
+void keep_arguments(int& argc, char** argv, const std::vector<std::string>& kept) {
+  int count = std::min(argc, 1);
+  auto next = kept.begin();
+  for (int i = count; i < argc; ++i) {
+    if (next == kept.end() || *next != argv[i]) continue;
+    argv[count++] = argv[i];
+    ++next;
+  }
+  argc = count;
+  argv[argc] = nullptr;
+}
+
+}  // namespace
+
+LaunchOptions take_options(int& argc, char** argv) {
+  LaunchOptions options;
+  int ranks = 0;
+  std::string comm = "auto";
+  std::string device = "cpu";
+  bool help = false;
+
+  CLI::App app("Options of Weft, which this program is built with:", base_name(argv[0]));
+  app.allow_extras();
+  app.set_help_flag("");
+  app.footer(how_to_start);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("--ranks", ranks, "number of ranks; one per core unless given")
+      ->type_name("N")
+      ->check(CLI::Range(1, most_ranks).description(""));
+  app.add_option("--comm", comm, "what ranks are: auto, self, thread or mpi")
+      ->type_name("KIND")
+      ->check(CLI::IsMember(comm_choices()).description(""));
+  app.add_option("--device", device, "where arrays are: cpu, debug, cuda or cuda:N")
+      ->type_name("DEVICE")
+      ->check(CLI::Validator(device_complaint, ""));
+  app.add_flag("--help", help, "shows this and ends");
+
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    throw ArgumentError(error.what());
+  }
+  keep_arguments(argc, argv, app.remaining());
+  if (ranks > 0) options.ranks = ranks;
+  options.comm = comm_choices().at(comm);
+  options.device = Device::parse(device);
+  if (help) options.help = app.help();
+  return options;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,109 @@
+#include "comm/mpi_calls.hpp"
+
+#include <weft/core/error.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace weft::detail {
+
+index_t IntParts::pack() {
+  index_t end = 0;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    offsets[rank] = static_cast<int>(end);
+    end += counts[rank];
+  }
+  return end;
+}
+
+void copy(ConstMemory from, Memory to) {
+  if (from.data == to.data || from.count == 0) return;
+  std::memmove(to.data, from.data, static_cast<std::size_t>(from.bytes()));
+}
+
+MpiCall& MpiCalls::begin() {
+  if (free_.empty()) {
+    free_.push_back(calls_.size());
+    calls_.emplace_back().index = free_.back();
+  }
+  MpiCall& call = calls_[free_.back()];
+  free_.pop_back();
+  return call;
+}
+
+void MpiCalls::release(MpiCall& call) {
+  call.pieces.clear();
+  call.completed = 0;
+  call.copies.clear();
+  ++call.generation;
+  free_.push_back(call.index);
+}
+
+MpiCall* MpiCalls::find(const Ticket& ticket) {
+  const std::uint64_t position = ticket.id & 0xffffffffU;
+  if (position == 0) return nullptr;
+  MpiCall& call = calls_[position - 1];
+  return call.generation == ticket.id >> 32 ? &call : nullptr;
+}
+
+Ticket MpiCalls::finish(MpiCall& call, When when) {
+  if (when == When::later) {
+    return {.id = std::uint64_t{call.generation} << 32 | (call.index + 1)};
+  }
+  progress(call, When::now);
+  return {};
+}
+
+bool MpiCalls::progress(MpiCall& call, When when) {
+  for (; call.completed < call.pieces.size(); ++call.completed) {
+    MpiPiece& piece = call.pieces[call.completed];
+    MPI_Status status;
+    int complete = 1;
+    const int code = when == When::now ? MPI_Wait(&piece.request, &status)
+                                       : MPI_Test(&piece.request, &complete, &status);
+    if (code == MPI_SUCCESS && complete == 0) return false;
+    check_piece(call, piece, code, status);
+  }
+  for (const auto& [from, to] : call.copies) copy(from, to);
+  release(call);
+  return true;
+}
+
+void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code,
+                           const MPI_Status& status) {
+  int error = MPI_SUCCESS;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error);
+  if (piece.from < 0 || (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE)) {
+    check(code, "MPI_Wait");
+    return;
+  }
+  MPI_Count bytes = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  if (error == MPI_SUCCESS && bytes == piece.bytes) return;
+
+  // Not every library tells how long a message was that did not fit.
+  const bool known = error == MPI_SUCCESS || bytes > piece.bytes;
+  const index_t sent = known ? piece.bytes_before + bytes : piece.message_bytes;
+  const std::string text = fmt::format(
+      "rank {} sent {}{} bytes to rank {}, which was to receive {}", job_rank(comm_, piece.from),
+      known ? "" : "more than ", sent, job_rank(comm_, rank_in(comm_)), piece.message_bytes);
+  for (std::size_t i = call.completed + 1; i < call.pieces.size(); ++i) {
+    if (call.pieces[i].from < 0) continue;
+    MPI_Cancel(&call.pieces[i].request);
+    MPI_Request_free(&call.pieces[i].request);
+  }
+  release(call);
+  throw CommError(text);
+}
+
+bool MpiCalls::test(const Ticket& ticket) {
+  MpiCall* call = find(ticket);
+  return call == nullptr || progress(*call, When::later);
+}
+
+void MpiCalls::wait(const Ticket& ticket) {
+  MpiCall* call = find(ticket);
+  if (call != nullptr) progress(*call, When::now);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,168 @@
+#include "comm/mpi_native.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "comm/mpi_transport.hpp"
+#include "comm/reduction.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace weft::detail {
+namespace {
+
+// The signature is that of MPI_User_function.
+template <DType dtype, ReduceOp op>
+// NOLINTNEXTLINE(readability-non-const-parameter)
+void combine_into(void* in, void* inout, int* count, MPI_Datatype*) {
+  const void* const inputs[] = {in, inout};
+  void* const outputs[] = {inout};
+  combine(dtype, op, inputs, outputs, *count);
+}
+
+/// An op on a type that MPI does not know. Made once, and valid until MPI is finalised.
+template <DType dtype, ReduceOp op>
+MPI_Op custom_op() {
+  static const MPI_Op made = [] {
+    MPI_Op handle = MPI_OP_NULL;
+    check(MPI_Op_create(&combine_into<dtype, op>, 1, &handle), "MPI_Op_create");
+    return handle;
+  }();
+  return made;
+}
+
+template <DType dtype>
+MPI_Op small_float_op(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum: return custom_op<dtype, ReduceOp::sum>();
+    case ReduceOp::prod: return custom_op<dtype, ReduceOp::prod>();
+    case ReduceOp::min: return custom_op<dtype, ReduceOp::min>();
+    case ReduceOp::max: return custom_op<dtype, ReduceOp::max>();
+    case ReduceOp::bit_and:
+    case ReduceOp::bit_or:
+    case ReduceOp::bit_xor:
+    case ReduceOp::avg: break;
+  }
+  return MPI_OP_NULL;
+}
+
+}  // namespace
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) [[likely]]
+    return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw CommError(fmt::format("{} failed: {}", call, std::string(text)));
+}
+
+bool mpi_is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+MPI_Datatype native(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16: return MPI_UINT16_T;  // 16 bits to move; the ops below know what they mean
+    case DType::f32: return MPI_FLOAT;
+    case DType::f64: return MPI_DOUBLE;
+    case DType::c64: return MPI_C_FLOAT_COMPLEX;
+    case DType::c128: return MPI_C_DOUBLE_COMPLEX;
+    case DType::i8: return MPI_INT8_T;
+    case DType::i16: return MPI_INT16_T;
+    case DType::i32: return MPI_INT32_T;
+    case DType::i64: return MPI_INT64_T;
+    case DType::u8: return MPI_UINT8_T;
+    case DType::u16: return MPI_UINT16_T;
+    case DType::u32: return MPI_UINT32_T;
+    case DType::u64: break;
+  }
+  return MPI_UINT64_T;
+}
+
+MPI_Op native(ReduceOp op, DType dtype) {
+  if (dtype == DType::f16) return small_float_op<DType::f16>(op);
+  if (dtype == DType::bf16) return small_float_op<DType::bf16>(op);
+  switch (op) {
+    case ReduceOp::sum: return MPI_SUM;
+    case ReduceOp::prod: return MPI_PROD;
+    case ReduceOp::min: return MPI_MIN;
+    case ReduceOp::max: return MPI_MAX;
+    case ReduceOp::bit_and: return MPI_BAND;
+    case ReduceOp::bit_or: return MPI_BOR;
+    case ReduceOp::bit_xor: return MPI_BXOR;
+    case ReduceOp::avg: break;  // Comm makes it of a sum
+  }
+  return MPI_OP_NULL;
+}
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  return size;
+}
+
+int job_rank(MPI_Comm comm, int rank) {
+  MPI_Group here = MPI_GROUP_NULL;
+  MPI_Group job = MPI_GROUP_NULL;
+  int result = rank;
+  MPI_Comm_group(comm, &here);
+  MPI_Comm_group(MPI_COMM_WORLD, &job);
+  MPI_Group_translate_ranks(here, 1, &rank, job, &result);
+  MPI_Group_free(&here);
+  MPI_Group_free(&job);
+  return result;
+}
+
+void abort_job(const char* reason) noexcept {
+  static std::atomic_flag said;
+  if (mpi_is_finalized()) return;
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!said.test_and_set()) {
+    std::fprintf(stderr, "weft: rank %d of %d failed: %s\n", rank, size, reason);
+    std::fflush(stderr);
+  }
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+MpiSession::MpiSession() {
+  int initialized = 0;
+  check(MPI_Initialized(&initialized), "MPI_Initialized");
+  if (initialized != 0) return;
+  int provided = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  // Some libraries take errors of requests to be those of the world, whatever they belong to.
+  check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  owner_ = true;
+}
+
+MpiSession::~MpiSession() {
+  if (!owner_ || mpi_is_finalized()) return;
+  // Finalising waits for the other ranks, which may wait for something this one will not do.
+  if (std::uncaught_exceptions() > 0) abort_job("an error was thrown while MPI was in use");
+  MPI_Finalize();
+}
+
+std::string mpi_library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  check(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
+  const std::string all(text);
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,46 @@
+#pragma once
+
+// What of MPI the transport builds on. The only file that includes <mpi.h>; only mpi_*.cpp use it.
+
+#include <weft/comm/transport.hpp>
+
+#include <mpi.h>
+
+#include <utility>
+
+namespace weft::detail {
+
+/// Throws a CommError with MPI's own words unless `code` is success.
+void check(int code, const char* call);
+
+bool mpi_is_finalized();
+
+MPI_Datatype native(DType dtype);
+MPI_Op native(ReduceOp op, DType dtype);
+
+int rank_in(MPI_Comm comm);
+int size_of(MPI_Comm comm);
+/// The rank in the whole job, by which failures are reported.
+int job_rank(MPI_Comm comm, int rank);
+/// Says which rank gave up and why, and ends all ranks.
+void abort_job(const char* reason) noexcept;
+
+/// A communicator that is freed in the end, and whose errors come back as codes.
+class OwnedComm {
+ public:
+  explicit OwnedComm(MPI_Comm comm) : comm_(comm) {
+    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  OwnedComm(OwnedComm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  OwnedComm& operator=(OwnedComm&&) = delete;
+  ~OwnedComm() {
+    if (comm_ != MPI_COMM_NULL && !mpi_is_finalized()) MPI_Comm_free(&comm_);
+  }
+
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_;
+};
+
+}  // namespace weft::detail

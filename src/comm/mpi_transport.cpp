@@ -1,0 +1,446 @@
+#include "comm/mpi_transport.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "comm/mpi_calls.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace weft::detail {
+namespace {
+
+index_t count_limit = std::numeric_limits<int>::max();
+
+// Messages of the program and those of large collectives must never match each other.
+constexpr int user_tag = 0;
+constexpr int collective_tag = 1;
+
+std::byte* room(Buffer<std::byte>& buffer, index_t bytes) {
+  if (buffer.size() < bytes) buffer = Buffer<std::byte>(bytes);
+  return buffer.data();
+}
+
+ConstMemory copy_of(ConstMemory in, Buffer<std::byte>& buffer) {
+  const Memory made(room(buffer, in.bytes()), in.count, in.dtype, in.where);
+  copy(in, made);
+  return made;
+}
+
+/// The parts follow one another, which is all that MPI_Reduce_scatter can express.
+bool consecutive(const Parts& parts) {
+  index_t end = 0;
+  for (int rank = 0; rank < parts.ranks(); ++rank) {
+    if (parts.offset(rank) != end) return false;
+    end += parts.count(rank);
+  }
+  return true;
+}
+
+/// Where several functions share an argument `call`, null means: block until it is done.
+MPI_Request* request_in(MpiCall* call) { return call == nullptr ? nullptr : call->add(); }
+
+/// issue(first, count, request) for chunks that one MPI call takes; once if there are no elements.
+template <class Issue>
+void in_chunks(MpiCall* call, index_t count, Issue issue) {
+  index_t first = 0;
+  do {
+    const index_t chunk = std::min(count - first, count_limit);
+    issue(first, static_cast<int>(chunk), request_in(call));
+    first += chunk;
+  } while (first < count);
+}
+
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(OwnedComm comm)
+      : Transport(rank_in(comm.get()), detail::size_of(comm.get())),
+        owned_(std::move(comm)),
+        comm_(owned_.get()),
+        calls_(comm_) {}
+
+  std::string_view name() const override { return "mpi"; }
+  bool accepts(Device device) const override { return device.host_accessible(); }
+  std::shared_ptr<Transport> split(int color, int key) override;
+
+  Ticket barrier(When when) override;
+  Ticket broadcast(Memory data, int root, When when) override;
+  Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) override;
+  Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) override;
+  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                        When when) override;
+  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) override;
+  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) override;
+  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) override;
+  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
+                    When when) override;
+  Ticket send(ConstMemory data, int to) override;
+  Ticket recv(Memory data, int from) override;
+
+  bool test(const Ticket& ticket) override { return calls_.test(ticket); }
+  void wait(const Ticket& ticket) override { calls_.wait(ticket); }
+  void abort(const std::string& reason) noexcept override { abort_job(reason.c_str()); }
+
+ private:
+  void send_chunks(MpiCall& call, ConstMemory data, int to, int tag);
+  void recv_chunks(MpiCall& call, Memory data, int from, int tag);
+  void broadcast_chunks(MpiCall* call, Memory data, int root);
+  void reduce_chunks(MpiCall* call, ConstMemory in, void* out, ReduceOp op, int root);
+  /// MPICH 4.0 crashes when a root other than 0 reduces in place.
+  bool must_be_apart(ConstMemory in, const void* out, int root) const {
+    return root != 0 && root == rank() && in.data == out && in.count > 0;
+  }
+  void reduce_scatter_at_once(MpiCall& call, ConstMemory in, const Parts& parts, Memory out,
+                              ReduceOp op, When when);
+  void all_gather_at_once(MpiCall& call, Memory out, const Parts& parts, When when);
+
+  /// Parts that others do not know of travel in one collective call if they are small, and each as
+  /// a message of its own if not. Both ranks of a pair know how long the part between them is, so
+  /// they need not agree; and all small ones together are never too much for one call.
+  bool is_large(index_t count) const { return count > count_limit / size(); }
+  bool travels_together(const Parts& parts, int peer) const {
+    return peer != rank() && !is_large(parts.count(peer));
+  }
+  /// These return where the small parts are.
+  const void* send_parts(MpiCall& call, ConstMemory in, const Parts& parts);
+  void* recv_parts(MpiCall& call, Memory out, const Parts& parts);
+
+  OwnedComm owned_;
+  MPI_Comm comm_;
+  MpiCalls calls_;
+};
+
+// Messages. The last chunk of each is shorter than the limit, if need be empty: so a receiver that
+// expects more chunks than were sent sees where the message ends.
+
+void MpiTransport::send_chunks(MpiCall& call, ConstMemory data, int to, int tag) {
+  for (index_t first = 0; first <= data.count; first += count_limit) {
+    const index_t chunk = std::min(data.count - first, count_limit);
+    check(MPI_Isend(data.part(first, chunk).data, static_cast<int>(chunk), native(data.dtype), to,
+                    tag, comm_, call.add()),
+          "MPI_Isend");
+  }
+}
+
+void MpiTransport::recv_chunks(MpiCall& call, Memory data, int from, int tag) {
+  for (index_t first = 0; first <= data.count; first += count_limit) {
+    const Memory chunk = data.part(first, std::min(data.count - first, count_limit));
+    MPI_Request* request = call.add({.from = from,
+                                     .bytes = chunk.bytes(),
+                                     .bytes_before = data.part(0, first).bytes(),
+                                     .message_bytes = data.bytes()});
+    check(MPI_Irecv(chunk.data, static_cast<int>(chunk.count), native(data.dtype), from, tag, comm_,
+                    request),
+          "MPI_Irecv");
+  }
+}
+
+Ticket MpiTransport::send(ConstMemory data, int to) {
+  MpiCall& call = calls_.begin();
+  send_chunks(call, data, to, user_tag);
+  return calls_.finish(call, When::later);
+}
+
+Ticket MpiTransport::recv(Memory data, int from) {
+  MpiCall& call = calls_.begin();
+  recv_chunks(call, data, from, user_tag);
+  return calls_.finish(call, When::later);
+}
+
+// Collectives without parts
+
+Ticket MpiTransport::barrier(When when) {
+  if (when == When::now) {
+    check(MPI_Barrier(comm_), "MPI_Barrier");
+    return {};
+  }
+  MpiCall& call = calls_.begin();
+  check(MPI_Ibarrier(comm_, call.add()), "MPI_Ibarrier");
+  return calls_.finish(call, when);
+}
+
+void MpiTransport::broadcast_chunks(MpiCall* call, Memory data, int root) {
+  const MPI_Datatype type = native(data.dtype);
+  in_chunks(call, data.count, [&](index_t first, int count, MPI_Request* request) {
+    void* chunk = data.part(first, count).data;
+    check(request == nullptr ? MPI_Bcast(chunk, count, type, root, comm_)
+                             : MPI_Ibcast(chunk, count, type, root, comm_, request),
+          "MPI_Bcast");
+  });
+}
+
+Ticket MpiTransport::broadcast(Memory data, int root, When when) {
+  if (when == When::now) {
+    broadcast_chunks(nullptr, data, root);
+    return {};
+  }
+  MpiCall& call = calls_.begin();
+  broadcast_chunks(&call, data, root);
+  return calls_.finish(call, when);
+}
+
+Ticket MpiTransport::allreduce(ConstMemory in, Memory out, ReduceOp op, When when) {
+  const MPI_Datatype type = native(in.dtype);
+  const MPI_Op mpi_op = native(op, in.dtype);
+  const auto issue = [&](index_t first, int count, MPI_Request* request) {
+    const void* from = in.data == out.data ? MPI_IN_PLACE : in.part(first, count).data;
+    void* to = out.part(first, count).data;
+    check(request == nullptr ? MPI_Allreduce(from, to, count, type, mpi_op, comm_)
+                             : MPI_Iallreduce(from, to, count, type, mpi_op, comm_, request),
+          "MPI_Allreduce");
+  };
+  if (when == When::now) {
+    in_chunks(nullptr, in.count, issue);
+    return {};
+  }
+  MpiCall& call = calls_.begin();
+  in_chunks(&call, in.count, issue);
+  return calls_.finish(call, when);
+}
+
+/// `out` is that of the root.
+void MpiTransport::reduce_chunks(MpiCall* call, ConstMemory in, void* out, ReduceOp op, int root) {
+  const MPI_Datatype type = native(in.dtype);
+  const MPI_Op mpi_op = native(op, in.dtype);
+  const bool writes = rank() == root;
+  const Memory result(writes ? out : nullptr, in.count, in.dtype, in.where);
+  in_chunks(call, in.count, [&](index_t first, int count, MPI_Request* request) {
+    const void* from = writes && in.data == out ? MPI_IN_PLACE : in.part(first, count).data;
+    void* to = writes ? result.part(first, count).data : nullptr;
+    check(request == nullptr ? MPI_Reduce(from, to, count, type, mpi_op, root, comm_)
+                             : MPI_Ireduce(from, to, count, type, mpi_op, root, comm_, request),
+          "MPI_Reduce");
+  });
+}
+
+Ticket MpiTransport::reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) {
+  const bool apart = must_be_apart(in, out.data, root);
+  if (when == When::now && !apart) {
+    reduce_chunks(nullptr, in, out.data, op, root);
+    return {};
+  }
+  MpiCall& call = calls_.begin();
+  if (apart) in = copy_of(in, call.scratch);
+  reduce_chunks(when == When::now ? nullptr : &call, in, out.data, op, root);
+  return calls_.finish(call, when);
+}
+
+// Collectives whose parts all ranks know
+
+Ticket MpiTransport::reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                                    When when) {
+  MpiCall& call = calls_.begin();
+  if (parts.extent() <= count_limit && consecutive(parts)) {
+    reduce_scatter_at_once(call, in, parts, out, op, when);
+    return calls_.finish(call, when);
+  }
+  for (int root = 0; root < size(); ++root) {
+    ConstMemory part = in.part(parts.offset(root), parts.count(root));
+    if (must_be_apart(part, out.data, root)) part = copy_of(part, call.scratch);
+    reduce_chunks(when == When::now ? nullptr : &call, part, out.data, op, root);
+  }
+  return calls_.finish(call, when);
+}
+
+void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstMemory in, const Parts& parts,
+                                          Memory out, ReduceOp op, When when) {
+  const MPI_Datatype type = native(in.dtype);
+  const MPI_Op mpi_op = native(op, in.dtype);
+  void* to = out.data;
+  if (out.count > 0 && out.data == in.part(parts.offset(rank()), 0).data) {
+    to = room(call.scratch, out.bytes());
+    call.copies.emplace_back(ConstMemory(to, out.count, out.dtype, out.where), out);
+  }
+  MPI_Request* request = when == When::now ? nullptr : call.add();
+  if (parts.even()) {
+    const int count = static_cast<int>(parts.count(0));
+    check(request == nullptr
+              ? MPI_Reduce_scatter_block(in.data, to, count, type, mpi_op, comm_)
+              : MPI_Ireduce_scatter_block(in.data, to, count, type, mpi_op, comm_, request),
+          "MPI_Reduce_scatter_block");
+    return;
+  }
+  call.sent.assign(parts, [](int) { return true; });
+  const int* counts = call.sent.counts.data();
+  check(request == nullptr ? MPI_Reduce_scatter(in.data, to, counts, type, mpi_op, comm_)
+                           : MPI_Ireduce_scatter(in.data, to, counts, type, mpi_op, comm_, request),
+        "MPI_Reduce_scatter");
+}
+
+Ticket MpiTransport::all_gather(ConstMemory in, Memory out, const Parts& parts, When when) {
+  // MPI wants it in place on all ranks or on none, and would make this copy itself.
+  copy(in, out.part(parts.offset(rank()), parts.count(rank())));
+  MpiCall& call = calls_.begin();
+  if (parts.extent() <= count_limit) {
+    all_gather_at_once(call, out, parts, when);
+    return calls_.finish(call, when);
+  }
+  for (int root = 0; root < size(); ++root) {
+    broadcast_chunks(when == When::now ? nullptr : &call,
+                     out.part(parts.offset(root), parts.count(root)), root);
+  }
+  return calls_.finish(call, when);
+}
+
+void MpiTransport::all_gather_at_once(MpiCall& call, Memory out, const Parts& parts, When when) {
+  const MPI_Datatype type = native(out.dtype);
+  MPI_Request* request = when == When::now ? nullptr : call.add();
+  if (parts.even()) {
+    const int count = static_cast<int>(parts.count(0));
+    check(request == nullptr
+              ? MPI_Allgather(MPI_IN_PLACE, 0, type, out.data, count, type, comm_)
+              : MPI_Iallgather(MPI_IN_PLACE, 0, type, out.data, count, type, comm_, request),
+          "MPI_Allgather");
+    return;
+  }
+  call.received.assign(parts, [](int) { return true; });
+  const auto& [counts, offsets] = call.received;
+  check(request == nullptr ? MPI_Allgatherv(MPI_IN_PLACE, 0, type, out.data, counts.data(),
+                                            offsets.data(), type, comm_)
+                           : MPI_Iallgatherv(MPI_IN_PLACE, 0, type, out.data, counts.data(),
+                                             offsets.data(), type, comm_, request),
+        "MPI_Allgatherv");
+}
+
+// Collectives whose parts not all ranks know: even parts here may be uneven elsewhere, so that only
+// the calls for uneven parts match on all ranks.
+
+const void* MpiTransport::send_parts(MpiCall& call, ConstMemory in, const Parts& parts) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank() || !is_large(parts.count(peer))) continue;
+    send_chunks(call, in.part(parts.offset(peer), parts.count(peer)), peer, collective_tag);
+  }
+  call.sent.assign(parts, [&](int peer) { return travels_together(parts, peer); });
+  if (parts.extent() <= count_limit) return in.data;
+
+  const index_t count = call.sent.pack();
+  const Memory packed(room(call.send_scratch, count * size_of(in.dtype)), count, in.dtype, {});
+  for (int peer = 0; peer < size(); ++peer) {
+    const auto at = static_cast<std::size_t>(peer);
+    copy(in.part(parts.offset(peer), call.sent.counts[at]),
+         packed.part(call.sent.offsets[at], call.sent.counts[at]));
+  }
+  return packed.data;
+}
+
+void* MpiTransport::recv_parts(MpiCall& call, Memory out, const Parts& parts) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank() || !is_large(parts.count(peer))) continue;
+    recv_chunks(call, out.part(parts.offset(peer), parts.count(peer)), peer, collective_tag);
+  }
+  call.received.assign(parts, [&](int peer) { return travels_together(parts, peer); });
+  if (parts.extent() <= count_limit) return out.data;
+
+  const index_t count = call.received.pack();
+  const Memory packed(room(call.recv_scratch, count * size_of(out.dtype)), count, out.dtype, {});
+  for (int peer = 0; peer < size(); ++peer) {
+    const auto at = static_cast<std::size_t>(peer);
+    const index_t part = call.received.counts[at];
+    call.copies.emplace_back(packed.part(call.received.offsets[at], part),
+                             out.part(parts.offset(peer), part));
+  }
+  return packed.data;
+}
+
+Ticket MpiTransport::gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) {
+  MpiCall& call = calls_.begin();
+  const MPI_Datatype type = native(in.dtype);
+  const void* from = in.data;
+  int count = 0;
+  void* to = nullptr;
+  if (rank() == root) {
+    copy(in, out.part(parts.offset(root), parts.count(root)));
+    from = MPI_IN_PLACE;
+    to = recv_parts(call, out, parts);
+  } else if (is_large(in.count)) {
+    send_chunks(call, in, root, collective_tag);
+  } else {
+    count = static_cast<int>(in.count);
+  }
+  const auto& [counts, offsets] = call.received;
+  check(when == When::now
+            ? MPI_Gatherv(from, count, type, to, counts.data(), offsets.data(), type, root, comm_)
+            : MPI_Igatherv(from, count, type, to, counts.data(), offsets.data(), type, root, comm_,
+                           call.add()),
+        "MPI_Gatherv");
+  return calls_.finish(call, when);
+}
+
+Ticket MpiTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) {
+  MpiCall& call = calls_.begin();
+  const MPI_Datatype type = native(out.dtype);
+  const void* from = nullptr;
+  void* to = out.data;
+  int count = 0;
+  if (rank() == root) {
+    from = send_parts(call, in, parts);
+    to = MPI_IN_PLACE;
+    // Last, since `out` may be where other ranks' parts are still read from.
+    call.copies.emplace_back(in.part(parts.offset(root), parts.count(root)), out);
+  } else if (is_large(out.count)) {
+    recv_chunks(call, out, root, collective_tag);
+  } else {
+    count = static_cast<int>(out.count);
+  }
+  const auto& [counts, offsets] = call.sent;
+  check(when == When::now
+            ? MPI_Scatterv(from, counts.data(), offsets.data(), type, to, count, type, root, comm_)
+            : MPI_Iscatterv(from, counts.data(), offsets.data(), type, to, count, type, root, comm_,
+                            call.add()),
+        "MPI_Scatterv");
+  return calls_.finish(call, when);
+}
+
+Ticket MpiTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
+                                const Parts& received, When when) {
+  MpiCall& call = calls_.begin();
+  const MPI_Datatype type = native(in.dtype);
+  if (in.data == out.data) in = copy_of(in, call.scratch);
+  copy(in.part(sent.offset(rank()), sent.count(rank())),
+       out.part(received.offset(rank()), received.count(rank())));
+  void* to = recv_parts(call, out, received);
+  const void* from = send_parts(call, in, sent);
+  const int* send_counts = call.sent.counts.data();
+  const int* send_offsets = call.sent.offsets.data();
+  const int* recv_counts = call.received.counts.data();
+  const int* recv_offsets = call.received.offsets.data();
+  check(when == When::now ? MPI_Alltoallv(from, send_counts, send_offsets, type, to, recv_counts,
+                                          recv_offsets, type, comm_)
+                          : MPI_Ialltoallv(from, send_counts, send_offsets, type, to, recv_counts,
+                                           recv_offsets, type, comm_, call.add()),
+        "MPI_Alltoallv");
+  return calls_.finish(call, when);
+}
+
+// The job
+
+std::shared_ptr<Transport> MpiTransport::split(int color, int key) {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part), "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) return nullptr;
+  return std::make_shared<MpiTransport>(OwnedComm(part));
+}
+
+std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
+  return std::make_shared<MpiTransport>(OwnedComm(comm));
+}
+
+}  // namespace
+
+std::shared_ptr<Transport> make_mpi_transport(int fortran_handle) {
+  return duplicate(MPI_Comm_f2c(fortran_handle));
+}
+
+std::shared_ptr<Transport> make_mpi_world() { return duplicate(MPI_COMM_WORLD); }
+
+void set_mpi_count_limit(index_t elements) {
+  require(elements > 0 && elements <= std::numeric_limits<int>::max(),
+          "set_mpi_count_limit: {} is not a count that MPI takes", elements);
+  count_limit = elements;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <weft/comm/transport.hpp>
+
+#include <memory>
+
+namespace weft::detail {
+
+std::shared_ptr<Transport> make_self_transport();
+
+}  // namespace weft::detail

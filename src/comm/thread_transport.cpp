@@ -1,0 +1,462 @@
+#include "comm/thread_transport.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "comm/reduction.hpp"
+#include "comm/thread_team.hpp"
+#include "comm/waiter.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace weft::detail {
+namespace {
+
+enum TicketKind : std::int32_t { collective, sending, receiving };
+
+void copy(ConstMemory from, Memory to) {
+  if (from.data == to.data || to.count == 0) return;
+  std::memcpy(to.data, from.data, static_cast<std::size_t>(to.bytes()));
+}
+
+/// Messages this rank expects from one peer, in order.
+struct Expected {
+  std::vector<Memory> ring = std::vector<Memory>(4);
+  std::uint64_t begun = 0;
+  std::uint64_t arrived = 0;
+
+  void push(Memory room) {
+    if (begun - arrived == ring.size()) {
+      std::vector<Memory> larger(2 * ring.size());
+      for (std::uint64_t i = arrived; i < begun; ++i) {
+        larger[i % larger.size()] = ring[i % ring.size()];
+      }
+      ring = std::move(larger);
+    }
+    ring[begun++ % ring.size()] = room;
+  }
+  bool pending() const { return arrived < begun; }
+  Memory front() const { return ring[arrived % ring.size()]; }
+};
+
+/// Ranks are threads of one process, and read each other's memory directly.
+///
+/// A collective has two moments: a rank *announces* it in its slot, and once all have, it *works*:
+/// it does its own share of reading peers' memory, and of writing it. The call is complete when all
+/// ranks have worked, or, if the data travelled in the slots, when this one has.
+class ThreadTransport final : public Transport {
+ public:
+  ThreadTransport(std::shared_ptr<ThreadTeam> team, int rank)
+      : Transport(rank, team->size()),
+        team_(std::move(team)),
+        board_(team_->board(rank)),
+        oversubscribed_(team_->job_ranks > available_cores()),
+        expected_(static_cast<std::size_t>(size())),
+        inputs_(static_cast<std::size_t>(size())),
+        outputs_(static_cast<std::size_t>(size())) {}
+
+  std::string_view name() const override { return "thread"; }
+  bool accepts(Device device) const override { return device.host_accessible(); }
+  std::shared_ptr<Transport> split(int color, int key) override;
+
+  Ticket barrier(When when) override { return begin({.kind = CallKind::barrier}, 0, when); }
+  Ticket broadcast(Memory data, int root, When when) override {
+    return begin({.kind = CallKind::broadcast, .root = root, .in = data, .out = data}, data.bytes(),
+                 when);
+  }
+  Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) override {
+    return begin({.kind = CallKind::allreduce, .op = op, .in = in, .out = out}, in.bytes(), when);
+  }
+  Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) override {
+    return begin({.kind = CallKind::reduce, .op = op, .root = root, .in = in, .out = out}, when);
+  }
+  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                        When when) override {
+    return begin(
+        {.kind = CallKind::reduce_scatter, .op = op, .in = in, .out = out, .in_parts = &parts},
+        when);
+  }
+  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) override {
+    const CollectiveCall call = {
+        .kind = CallKind::all_gather, .in = in, .out = out, .out_parts = &parts};
+    return parts.even() ? begin(call, in.bytes(), when) : begin(call, when);
+  }
+  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) override {
+    return begin(
+        {.kind = CallKind::gather, .root = root, .in = in, .out = out, .out_parts = &parts}, when);
+  }
+  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) override {
+    return begin(
+        {.kind = CallKind::scatter, .root = root, .in = in, .out = out, .in_parts = &parts}, when);
+  }
+  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
+                    When when) override {
+    return begin({.kind = CallKind::all_to_all,
+                  .in = in,
+                  .out = out,
+                  .in_parts = &sent,
+                  .out_parts = &received},
+                 when);
+  }
+
+  bool shares_memory() const override { return true; }
+  void read_peers(ConstMemory mine, PeerReader& reader) override {
+    begin({.kind = CallKind::all_to_all, .in = mine, .reader = &reader}, When::now);
+  }
+
+  Ticket send(ConstMemory data, int to) override {
+    leave_if_failed();
+    return {.kind = sending, .peer = to, .id = team_->mailbox(rank(), to).post(data)};
+  }
+  Ticket recv(Memory data, int from) override {
+    leave_if_failed();
+    Expected& expected = expected_[static_cast<std::size_t>(from)];
+    expected.push(data);
+    ++expecting_;
+    return {.kind = receiving, .peer = from, .id = expected.begun};
+  }
+
+  bool test(const Ticket& ticket) override {
+    progress();
+    const bool complete = is_complete(ticket);
+    leave_if_failed();
+    return complete;
+  }
+  void wait(const Ticket& ticket) override {
+    wait_until([&] { return is_complete(ticket); });
+  }
+  void abort(const std::string& reason) noexcept override {
+    team_->failure->raise(world_rank(), reason);
+  }
+
+ private:
+  int world_rank() const { return team_->world_ranks[static_cast<std::size_t>(rank())]; }
+  Slot& slot(int peer, std::uint64_t sequence) {
+    return team_->board(peer).slots[sequence % collective_depth];
+  }
+
+  /// Announces a collective whose data peers read from where it is.
+  Ticket begin(const CollectiveCall& call, When when);
+  /// Announces one whose `bytes` of data go into the slot if there is room.
+  Ticket begin(CollectiveCall call, index_t bytes, When when) {
+    call.eager = bytes <= static_cast<index_t>(sizeof(Slot::payload));
+    return begin(call, when);
+  }
+
+  bool is_complete(const Ticket& ticket);
+  bool all_worked(std::uint64_t collectives);
+  bool all_announced(std::uint64_t sequence);
+
+  /// Does this rank's share of everything that is ready. Never waits.
+  void progress();
+  void progress_messages();
+  void work(const CollectiveCall& call, std::uint64_t sequence);
+  void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
+  void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);
+  void reduce_slice(const CollectiveCall& call, std::uint64_t sequence);
+  void reduce_part(const CollectiveCall& call, std::uint64_t sequence);
+  void collect_parts(const CollectiveCall& call, std::uint64_t sequence);
+
+  template <class Done>
+  void wait_until(Done done);
+  void leave_if_failed() {
+    if (team_->failure->raised()) [[unlikely]]
+      leave();
+  }
+  [[noreturn]] void leave();
+
+  std::shared_ptr<ThreadTeam> team_;
+  RankBoard& board_;
+  bool oversubscribed_;
+
+  std::uint64_t announced_ = 0;
+  std::uint64_t worked_ = 0;
+  /// Every rank has worked through at least this many collectives.
+  std::uint64_t known_worked_ = 0;
+  /// Ranks below this one have announced the collective that is to be worked next.
+  int seen_ranks_ = 0;
+
+  std::vector<Expected> expected_;
+  index_t expecting_ = 0;
+
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+};
+
+/// Marks that this rank touches peers' memory, so that none of them releases it: see leave().
+class BusyMark {
+ public:
+  explicit BusyMark(std::atomic<bool>& busy) : busy_(busy) { busy_.store(true); }
+  ~BusyMark() { busy_.store(false, std::memory_order_release); }
+  BusyMark(const BusyMark&) = delete;
+  BusyMark& operator=(const BusyMark&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+template <class Done>
+void ThreadTransport::wait_until(Done done) {
+  Waiter waiter(oversubscribed_);
+  for (;;) {
+    progress();
+    const bool complete = done();
+    if (!complete && !waiter.pause()) continue;
+    // Also after completion: a peer that saw a failure has skipped its share of the work.
+    leave_if_failed();
+    if (complete) return;
+    if (waiter.waited() > wait_limit()) {
+      const std::string reason =
+          fmt::format("waited {:.0f} s for other ranks, which is the limit set by WEFT_TIMEOUT",
+                      wait_limit().count());
+      abort(reason);
+      throw TimeoutError(fmt::format("rank {}: {}", world_rank(), reason));
+    }
+  }
+}
+
+void ThreadTransport::leave() {
+  // The caller will release its memory. Whoever marked itself busy before it could see the failure
+  // is still copying; everyone else sees the failure before touching anything.
+  for (int peer = 0; peer < size(); ++peer) {
+    Waiter waiter(oversubscribed_);
+    while (peer != rank() && team_->board(peer).busy.load()) waiter.pause();
+  }
+  team_->failure->rethrow();
+}
+
+Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
+  leave_if_failed();
+  const std::uint64_t sequence = announced_;
+  if (sequence >= collective_depth) {
+    wait_until([&] { return all_worked(sequence - collective_depth + 1); });
+  }
+  Slot& mine = slot(rank(), sequence);
+  mine.call = call;
+  mine.worked = worked_;
+  if (call.eager && call.in.count > 0) {
+    std::memcpy(mine.payload.data(), call.in.data, static_cast<std::size_t>(call.in.bytes()));
+  }
+  mine.number.store(sequence + 1, std::memory_order_release);
+  ++announced_;
+
+  const Ticket ticket = {.kind = collective, .peer = 0, .id = sequence + 1};
+  if (when == When::later) return ticket;
+  wait(ticket);
+  return {};
+}
+
+bool ThreadTransport::is_complete(const Ticket& ticket) {
+  if (ticket.id == 0) return true;
+  switch (ticket.kind) {
+    case sending: return team_->mailbox(rank(), ticket.peer).taken() >= ticket.id;
+    case receiving: return expected_[static_cast<std::size_t>(ticket.peer)].arrived >= ticket.id;
+    default: break;
+  }
+  if (worked_ < ticket.id) return false;
+  const Slot& mine = slot(rank(), ticket.id - 1);
+  const bool reused = mine.number.load(std::memory_order_relaxed) != ticket.id;
+  return reused || mine.call.eager || all_worked(ticket.id);
+}
+
+bool ThreadTransport::all_worked(std::uint64_t collectives) {
+  if (known_worked_ >= collectives) return true;
+  std::uint64_t least = worked_;
+  for (int peer = 0; peer < size() && least >= collectives; ++peer) {
+    if (peer == rank()) continue;
+    least = std::min(least, team_->board(peer).worked.load(std::memory_order_acquire));
+  }
+  if (least < collectives) return false;
+  known_worked_ = least;
+  return true;
+}
+
+bool ThreadTransport::all_announced(std::uint64_t sequence) {
+  for (; seen_ranks_ < size(); ++seen_ranks_) {
+    if (slot(seen_ranks_, sequence).number.load(std::memory_order_acquire) <= sequence)
+      return false;
+  }
+  return true;
+}
+
+void ThreadTransport::progress() {
+  while (worked_ < announced_ && all_announced(worked_)) {
+    work(slot(rank(), worked_).call, worked_);
+    board_.worked.store(++worked_, std::memory_order_release);
+    seen_ranks_ = 0;
+  }
+  if (expecting_ > 0) progress_messages();
+}
+
+void ThreadTransport::progress_messages() {
+  for (int peer = 0; peer < size(); ++peer) {
+    Expected& expected = expected_[static_cast<std::size_t>(peer)];
+    Mailbox& mailbox = team_->mailbox(peer, rank());
+    while (expected.pending() && mailbox.has_message()) {
+      const Memory to = expected.front();
+      index_t sent = 0;
+      {
+        const BusyMark busy(board_.busy);
+        if (team_->failure->raised()) break;
+        const ConstMemory from = mailbox.front();
+        sent = from.bytes();
+        if (sent == to.bytes()) copy(from, to);
+        mailbox.pop();
+      }
+      ++expected.arrived;
+      --expecting_;
+      if (sent != to.bytes()) {
+        throw CommError(fmt::format("rank {} sent {} bytes to rank {}, which was to receive {}",
+                                    peer, sent, rank(), to.bytes()));
+      }
+    }
+  }
+}
+
+void ThreadTransport::work(const CollectiveCall& call, std::uint64_t sequence) {
+  if (call.eager) {
+    work_eagerly(call, sequence);
+    return;
+  }
+  const BusyMark busy(board_.busy);
+  if (!team_->failure->raised()) work_on_memory(call, sequence);
+}
+
+void ThreadTransport::work_eagerly(const CollectiveCall& call, std::uint64_t sequence) {
+  std::uint64_t least = worked_;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Slot& theirs = slot(peer, sequence);
+    least = std::min(least, theirs.worked);
+    inputs_[static_cast<std::size_t>(peer)] = theirs.payload.data();
+  }
+  known_worked_ = std::max(known_worked_, least);
+
+  if (call.kind == CallKind::allreduce) {
+    outputs_[0] = call.out.data;
+    combine(call.in.dtype, call.op, inputs_, std::span(outputs_).first(1), call.in.count);
+  } else if (call.kind == CallKind::broadcast && rank() != call.root) {
+    copy({inputs_[static_cast<std::size_t>(call.root)], call.in.count, call.in.dtype, {}},
+         call.out);
+  } else if (call.kind == CallKind::all_gather) {
+    for (int peer = 0; peer < size(); ++peer) {
+      copy({inputs_[static_cast<std::size_t>(peer)], call.in.count, call.in.dtype, {}},
+           call.out.part(call.out_parts->offset(peer), call.in.count));
+    }
+  }
+}
+
+void ThreadTransport::work_on_memory(const CollectiveCall& call, std::uint64_t sequence) {
+  switch (call.kind) {
+    case CallKind::allreduce:
+    case CallKind::reduce: reduce_slice(call, sequence); break;
+    case CallKind::reduce_scatter: reduce_part(call, sequence); break;
+    case CallKind::broadcast: copy(slot(call.root, sequence).call.in, call.out); break;
+    case CallKind::scatter: {
+      const CollectiveCall& root = slot(call.root, sequence).call;
+      copy(root.in.part(root.in_parts->offset(rank()), root.in_parts->count(rank())), call.out);
+      break;
+    }
+    case CallKind::gather:
+      if (rank() == call.root) collect_parts(call, sequence);
+      break;
+    case CallKind::all_gather:
+    case CallKind::all_to_all: collect_parts(call, sequence); break;
+    case CallKind::barrier:
+    case CallKind::send:
+    case CallKind::recv: break;
+  }
+}
+
+/// Each rank reduces one slice and writes it to all who want it: nothing is read or written twice.
+void ThreadTransport::reduce_slice(const CollectiveCall& call, std::uint64_t sequence) {
+  const index_t line = 64 / std::gcd(index_t{64}, size_of(call.in.dtype));
+  const index_t lines = (call.in.count + line - 1) / line;
+  const index_t begin = std::min(call.in.count, lines * rank() / size() * line);
+  const index_t end = std::min(call.in.count, lines * (rank() + 1) / size() * line);
+  std::size_t writers = 0;
+  for (int peer = 0; peer < size(); ++peer) {
+    const CollectiveCall& theirs = slot(peer, sequence).call;
+    inputs_[static_cast<std::size_t>(peer)] = theirs.in.part(begin, 0).data;
+    if (call.kind == CallKind::allreduce || peer == call.root) {
+      outputs_[writers++] = theirs.out.part(begin, 0).data;
+    }
+  }
+  combine(call.in.dtype, call.op, inputs_, std::span(outputs_).first(writers), end - begin);
+}
+
+void ThreadTransport::reduce_part(const CollectiveCall& call, std::uint64_t sequence) {
+  const index_t offset = call.in_parts->offset(rank());
+  for (int peer = 0; peer < size(); ++peer) {
+    inputs_[static_cast<std::size_t>(peer)] = slot(peer, sequence).call.in.part(offset, 0).data;
+  }
+  outputs_[0] = call.out.data;
+  combine(call.in.dtype, call.op, inputs_, std::span(outputs_).first(1), call.out.count);
+}
+
+void ThreadTransport::collect_parts(const CollectiveCall& call, std::uint64_t sequence) {
+  for (int step = 0; step < size(); ++step) {
+    // Each rank begins with another peer, so that they do not all read from the same one.
+    const int peer = (rank() + step) % size();
+    const CollectiveCall& theirs = slot(peer, sequence).call;
+    if (call.reader != nullptr) {
+      call.reader->read(peer, theirs.in.data);
+      continue;
+    }
+    const index_t count = call.out_parts->count(peer);
+    const index_t from = theirs.in_parts == nullptr ? 0 : theirs.in_parts->offset(rank());
+    copy(theirs.in.part(from, count), call.out.part(call.out_parts->offset(peer), count));
+  }
+}
+
+std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
+  struct Choice {
+    std::int64_t color;
+    std::int64_t key;
+    std::int64_t rank;
+  };
+  constexpr index_t words = sizeof(Choice) / sizeof(std::int64_t);
+  Parts parts;
+  parts.make_even(size(), words);
+  const Choice mine = {color, key, rank()};
+  std::vector<Choice> choices(static_cast<std::size_t>(size()));
+  all_gather(ConstMemory(&mine.color, words), Memory(&choices[0].color, parts.extent()), parts,
+             When::now);
+
+  std::erase_if(choices, [&](const Choice& choice) { return choice.color != color; });
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.key < b.key; });
+  std::vector<int> members;
+  int position = 0;
+  for (const Choice& choice : choices) {
+    if (choice.rank == rank()) position = static_cast<int>(members.size());
+    members.push_back(team_->world_ranks[static_cast<std::size_t>(choice.rank)]);
+  }
+  std::shared_ptr<ThreadTeam>& handed_over =
+      team_->split_off[static_cast<std::size_t>(choices.front().rank)];
+  if (position == 0 && color >= 0) {
+    handed_over = std::make_shared<ThreadTeam>(members, team_->job_ranks, team_->failure);
+  }
+  barrier(When::now);
+  const std::shared_ptr<ThreadTeam> team = handed_over;
+  barrier(When::now);
+  if (position == 0) handed_over = nullptr;
+  return color < 0 ? nullptr : std::make_shared<ThreadTransport>(team, position);
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks) {
+  require(ranks >= 1, "a team needs at least one rank, not {}", ranks);
+  std::vector<int> members(static_cast<std::size_t>(ranks));
+  std::iota(members.begin(), members.end(), 0);
+  const auto team = std::make_shared<ThreadTeam>(members, ranks, std::make_shared<Failure>());
+  std::vector<std::shared_ptr<Transport>> transports;
+  transports.reserve(members.size());
+  for (int rank = 0; rank < ranks; ++rank) {
+    transports.push_back(std::make_shared<ThreadTransport>(team, rank));
+  }
+  return transports;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,54 @@
+#include "comm/waiter.hpp"
+
+#include <weft/core/error.hpp>
+
+#include <sched.h>
+
+#include <cstdlib>
+#include <thread>
+
+namespace weft::detail {
+
+bool Waiter::pause() {
+  ++step_;
+  if (step_ <= spins) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+    return step_ % 64 == 0;
+  }
+  if (!started_) {
+    started_ = true;
+    start_ = std::chrono::steady_clock::now();
+  }
+  if (step_ <= spins + yields) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return true;
+}
+
+std::chrono::duration<double> wait_limit() {
+  static const std::chrono::duration<double> limit([] {
+    const char* text = std::getenv("WEFT_TIMEOUT");
+    if (text == nullptr) return 300.0;
+    char* end = nullptr;
+    const double seconds = std::strtod(text, &end);
+    require(end != text && *end == '\0' && seconds > 0,
+            "WEFT_TIMEOUT='{}' is not a positive number of seconds", text);
+    return seconds;
+  }());
+  return limit;
+}
+
+int available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
+  return CPU_COUNT(&cores);
+}
+
+}  // namespace weft::detail
