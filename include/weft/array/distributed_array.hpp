@@ -1,0 +1,128 @@
+#pragma once
+
+#include <weft/array/layout.hpp>
+#include <weft/core/buffer.hpp>
+#include <weft/core/scalars.hpp>
+
+#include <concepts>
+#include <span>
+#include <vector>
+
+namespace weft {
+
+/// A rank's part of an array as an N-D grid in row-major order. Does not own it.
+template <class T>
+class LocalView {
+ public:
+  LocalView(T* data, const Shape& shape) : data_(data), shape_(shape) {}
+
+  const Shape& shape() const { return shape_; }
+  T* data() const { return data_; }
+  T& operator[](const Index& at) const { return data_[linear(shape_, at)]; }
+  template <std::integral... Indices>
+  T& operator()(Indices... at) const {
+    return (*this)[Index{static_cast<index_t>(at)...}];
+  }
+
+ private:
+  T* data_;
+  Shape shape_;
+};
+
+/// Says that the elements of a new array will be written before they are read.
+struct Uninitialized {};
+inline constexpr Uninitialized uninitialized;
+
+/// An element of a layout: an array whose parts live on the ranks of a communicator. This object
+/// holds the part of this rank, in row-major order. Copies are deep. Arithmetic is in
+/// arithmetic.hpp, sums and norms are in reductions.hpp.
+template <Scalar T>
+class DistributedArray {
+ public:
+  /// Filled with zeros.
+  explicit DistributedArray(Layout layout);
+  DistributedArray(Layout layout, Uninitialized);
+  /// Works on the caller's memory: `count` elements on the layout's device, which must outlive it.
+  static DistributedArray view(Layout layout, T* data, index_t count);
+  /// Takes this rank's part of a global array that every rank has. No messages.
+  static DistributedArray from_global(Layout layout, std::span<const T> values);
+  /// Distributes an array that `root` has; other ranks pass nothing. One all_to_all.
+  static DistributedArray from_root(Layout layout, std::span<const T> values, int root);
+
+  DistributedArray(const DistributedArray& other);
+  DistributedArray(DistributedArray&&) noexcept = default;
+  DistributedArray& operator=(const DistributedArray& other);
+  DistributedArray& operator=(DistributedArray&&) noexcept = default;
+  ~DistributedArray() = default;
+
+  const Layout& layout() const { return layout_; }
+  const Comm& comm() const { return layout_.comm(); }
+  Device device() const { return layout_.device(); }
+  const Shape& shape() const { return layout_.shape(); }
+  const Shape& local_shape() const { return layout_.box().shape; }
+  const Index& offset() const { return layout_.box().offset; }
+
+  /// This rank's elements: on the device, and, if the host may touch them, as a span and as a grid.
+  index_t local_count() const { return count_; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::span<T> local();
+  std::span<const T> local() const;
+  LocalView<T> view() { return {local().data(), local_shape()}; }
+  LocalView<const T> view() const { return {local().data(), local_shape()}; }
+  /// The parts of a stack: views of this array's memory.
+  DistributedArray& part(int index);
+  const DistributedArray& part(int index) const;
+
+  /// This rank's elements copied to the host, and from it.
+  std::vector<T> to_host() const;
+  void from_host(std::span<const T> values);
+
+  void fill(T value);
+  /// x[at] = f(at) for the global index of every element.
+  template <class F>
+    requires std::invocable<F&, const Index&>
+  void fill(F f);
+
+  DistributedArray zeros_like() const { return DistributedArray(layout_); }
+  DistributedArray copy() const { return *this; }
+  /// The same elements in another layout of the same shape: one all_to_all, or none.
+  DistributedArray redistribute(const Layout& to) const;
+  /// The same elements in row-major order under another shape, cut along its first axis. No message
+  /// if the cuts fall between rows of the new shape.
+  DistributedArray reshape(const Shape& to) const;
+  /// The global array in row-major order on one rank (others get nothing), or on all.
+  std::vector<T> gather(int root) const;
+  std::vector<T> all_gather() const;
+
+ private:
+  DistributedArray(Layout layout, Buffer<T> memory, T* data);
+  void make_parts();
+
+  Layout layout_;
+  Buffer<T> memory_;  // empty for a view
+  T* data_ = nullptr;
+  index_t count_ = 0;
+  std::vector<DistributedArray> parts_;
+};
+
+template <Scalar T>
+template <class F>
+  requires std::invocable<F&, const Index&>
+void DistributedArray<T>::fill(F f) {
+  const Box& box = layout_.box();
+  std::vector<T> staged;
+  if (!device().host_accessible()) staged.resize(static_cast<std::size_t>(count_));
+  T* values = device().host_accessible() ? data_ : staged.data();
+  Index at = box.offset;
+  for (index_t i = 0; i < count_; ++i) {
+    values[i] = static_cast<T>(f(static_cast<const Index&>(at)));
+    for (int axis = at.ndim() - 1; axis >= 0; --axis) {
+      if (++at[axis] < box.end(axis)) break;
+      at[axis] = box.offset[axis];
+    }
+  }
+  if (!device().host_accessible()) from_host(staged);
+}
+
+}  // namespace weft

@@ -1,0 +1,150 @@
+#include "array/box_kernels.hpp"
+
+#include <weft/core/complex.hpp>
+#include <weft/core/for_each.hpp>
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace weft::kernels {
+namespace {
+
+/// The loops over a box: the innermost last, as few as its memory allows.
+struct Loops {
+  Index extent;
+  Index from;
+  Index to;
+  int depth = 0;
+
+  index_t rows() const {
+    index_t product = 1;
+    for (int level = 0; level + 1 < depth; ++level) product *= extent[level];
+    return product;
+  }
+  /// The innermost loop runs over neighbours on both sides.
+  bool has_runs() const { return from[depth - 1] == 1 && to[depth - 1] == 1; }
+};
+
+Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_strides) {
+  Loops loops;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    if (shape[axis] == 1) continue;
+    const int last = loops.depth - 1;
+    if (last >= 0 && loops.from[last] == shape[axis] * from_strides[axis] &&
+        loops.to[last] == shape[axis] * to_strides[axis]) {
+      loops.extent[last] *= shape[axis];
+      loops.from[last] = from_strides[axis];
+      loops.to[last] = to_strides[axis];
+      continue;
+    }
+    loops.extent[loops.depth] = shape[axis];
+    loops.from[loops.depth] = from_strides[axis];
+    loops.to[loops.depth] = to_strides[axis];
+    ++loops.depth;
+  }
+  if (loops.depth == 0) {
+    loops.extent[0] = loops.from[0] = loops.to[0] = 1;
+    loops.depth = 1;
+  }
+  // A thin box, such as a halo along the last axis, has its long loop elsewhere.
+  const int last = loops.depth - 1;
+  int longest = last;
+  for (int level = 0; level < last; ++level) {
+    if (loops.extent[level] > loops.extent[longest]) longest = level;
+  }
+  if (loops.extent[last] < 16) {
+    std::swap(loops.extent[last], loops.extent[longest]);
+    std::swap(loops.from[last], loops.from[longest]);
+    std::swap(loops.to[last], loops.to[longest]);
+  }
+  return loops;
+}
+
+/// Runs of neighbouring elements, on the CPU. memcpy writes long ones without reading the target
+/// first, which a loop cannot.
+template <class T>
+void copy_runs(const Loops& loops, const T* from, T* to) {
+  const index_t length = loops.extent[loops.depth - 1];
+  const index_t rows = loops.rows();
+#pragma omp parallel for schedule(static) if (detail::threads_for(rows * length) > 1)
+  for (index_t row = 0; row < rows; ++row) {
+    const T* source = from;
+    T* target = to;
+    index_t rest = row;
+    for (int level = loops.depth - 2; level >= 0; --level) {
+      source += rest % loops.extent[level] * loops.from[level];
+      target += rest % loops.extent[level] * loops.to[level];
+      rest /= loops.extent[level];
+    }
+    std::memcpy(static_cast<void*>(target), source, static_cast<std::size_t>(length) * sizeof(T));
+  }
+}
+
+/// f(from element, to element) for all points of a box.
+template <class Device, class T, class F>
+void visit_box(Device device, const Loops& loops, const T* from, T* to, F f) {
+  const int last = loops.depth - 1;
+  const auto visit = [=](index_t from_step, index_t to_step) {
+    if (last == 0) {
+      for_each(device, loops.extent[0],
+               [=] WEFT_KERNEL(index_t k) { f(from + k * from_step, to + k * to_step); });
+      return;
+    }
+    for_each(device, 1, loops.rows(), loops.extent[last],
+             [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
+               const T* source = from + k * from_step;
+               T* target = to + k * to_step;
+               index_t rest = row;
+               for (int level = last - 1; level >= 0; --level) {
+                 const index_t position = rest % loops.extent[level];
+                 rest /= loops.extent[level];
+                 source += position * loops.from[level];
+                 target += position * loops.to[level];
+               }
+               f(source, target);
+             });
+  };
+  if (loops.has_runs()) {
+    visit(1, 1);
+  } else {
+    visit(loops.from[last], loops.to[last]);
+  }
+}
+
+}  // namespace
+
+template <class Device, class T>
+void copy_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
+              const Index& to_strides) {
+  if (shape.count() == 0) return;
+  const Loops loops = plan_loops(shape, from_strides, to_strides);
+  if constexpr (std::is_same_v<Device, Cpu>) {
+    if (loops.has_runs()) {
+      copy_runs(loops, from, to);
+      return;
+    }
+  }
+  visit_box(device, loops, from, to,
+            [] WEFT_KERNEL(const T* source, T* target) { *target = *source; });
+}
+
+template <class Device, class T>
+void add_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
+             const Index& to_strides) {
+  if (shape.count() == 0) return;
+  visit_box(device, plan_loops(shape, from_strides, to_strides), from, to,
+            [] WEFT_KERNEL(const T* source, T* target) { *target += *source; });
+}
+
+#define INSTANTIATE(T)                                                               \
+  template void copy_box(WEFT_THIS_DEVICE, const Shape&, const T*, const Index&, T*, \
+                         const Index&);                                              \
+  template void add_box(WEFT_THIS_DEVICE, const Shape&, const T*, const Index&, T*, const Index&);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(Complex<float>)
+INSTANTIATE(Complex<double>)
+#undef INSTANTIATE
+
+}  // namespace weft::kernels

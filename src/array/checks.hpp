@@ -1,0 +1,18 @@
+#pragma once
+
+#include <weft/array/layout.hpp>
+#include <weft/core/error.hpp>
+
+namespace weft::detail {
+
+/// Throws, saying in what they differ, unless two arrays have equal layouts.
+inline void require_equal(const Layout& a, const Layout& b, const char* where) {
+  if (a == b) return;
+  require(a.comm() == b.comm(), "{}: the arrays are on different communicators", where);
+  require(a.device() == b.device(), "{}: one array is on {}, the other on {}", where,
+          to_string(a.device()), to_string(b.device()));
+  require(false, "{}: the layouts differ: {}; {}. Use redistribute() to bring one to the other",
+          where, a.describe(), b.describe());
+}
+
+}  // namespace weft::detail

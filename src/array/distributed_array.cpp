@@ -1,0 +1,256 @@
+#include <weft/array/distributed_array.hpp>
+
+#include <weft/array/arithmetic.hpp>
+#include <weft/array/redistribute.hpp>
+#include <weft/core/complex.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include "array/box_kernels.hpp"
+#include "array/checks.hpp"
+#include "array/strides.hpp"
+#include "array/vector_kernels.hpp"
+
+namespace weft {
+namespace {
+
+std::size_t bytes_of(index_t count, std::size_t element) {
+  return static_cast<std::size_t>(count) * element;
+}
+
+/// Where each rank's elements begin in the row-major order of the global array; empty if some
+/// rank's are not one run of it.
+std::vector<index_t> flat_splits(const Layout& layout) {
+  const Shape& shape = layout.shape();
+  int cut = 0;  // the axis that is; the first if none is
+  int cuts = 0;
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    if (!layout.is_cut(axis)) continue;
+    cut = axis;
+    ++cuts;
+  }
+  if (cuts > 1 || shape.count(0, cut) != 1) return {};
+  std::vector<index_t> splits;
+  for (const index_t split : layout.splits(cut)) {
+    splits.push_back(split * shape.count(cut + 1, shape.ndim()));
+  }
+  return splits;
+}
+
+std::vector<index_t> differences(const std::vector<index_t>& splits) {
+  std::vector<index_t> extents;
+  for (std::size_t i = 1; i < splits.size(); ++i) extents.push_back(splits[i] - splits[i - 1]);
+  return extents;
+}
+
+}  // namespace
+
+template <Scalar T>
+DistributedArray<T>::DistributedArray(Layout layout, Buffer<T> memory, T* data)
+    : layout_(std::move(layout)), memory_(std::move(memory)), data_(data) {
+  count_ = layout_.local_count();
+  make_parts();
+}
+
+template <Scalar T>
+void DistributedArray<T>::make_parts() {
+  index_t offset = 0;
+  for (int index = 0; index < layout_.part_count(); ++index) {
+    const Layout& part = layout_.part(index);
+    parts_.push_back(DistributedArray(part, Buffer<T>(), data_ + offset));
+    offset += part.local_count();
+  }
+}
+
+template <Scalar T>
+DistributedArray<T>::DistributedArray(Layout layout, Uninitialized)
+    : layout_(std::move(layout)),
+      memory_(layout_.local_count(), layout_.device()),
+      data_(memory_.data()),
+      count_(layout_.local_count()) {
+  make_parts();
+}
+
+template <Scalar T>
+DistributedArray<T>::DistributedArray(Layout layout)
+    : DistributedArray(std::move(layout), uninitialized) {
+  fill(T{});
+}
+
+template <Scalar T>
+DistributedArray<T> DistributedArray<T>::view(Layout layout, T* data, index_t count) {
+  require(count == layout.local_count(),
+          "DistributedArray::view: {} elements given, but this rank has {} of {}", count,
+          layout.local_count(), layout.describe());
+  require(data != nullptr || count == 0, "DistributedArray::view: no memory given");
+  return DistributedArray(std::move(layout), Buffer<T>(), data);
+}
+
+template <Scalar T>
+DistributedArray<T>::DistributedArray(const DistributedArray& other)
+    : DistributedArray(other.layout_, uninitialized) {
+  weft::copy(other, *this);
+}
+
+template <Scalar T>
+DistributedArray<T>& DistributedArray<T>::operator=(const DistributedArray& other) {
+  // Into the same memory where it fits: a view keeps its place, and nothing is allocated.
+  if (layout_ == other.layout_) {
+    weft::copy(other, *this);
+  } else {
+    *this = DistributedArray(other);
+  }
+  return *this;
+}
+
+template <Scalar T>
+std::span<T> DistributedArray<T>::local() {
+  if (!device().host_accessible()) {
+    throw DeviceError("DistributedArray::local: the elements are on " + to_string(device()) +
+                      ", where the host cannot reach them; use to_host()");
+  }
+  return {data_, static_cast<std::size_t>(count_)};
+}
+
+template <Scalar T>
+std::span<const T> DistributedArray<T>::local() const {
+  return const_cast<DistributedArray*>(this)->local();
+}
+
+template <Scalar T>
+DistributedArray<T>& DistributedArray<T>::part(int index) {
+  layout_.part(index);  // complains if there is none
+  return parts_[static_cast<std::size_t>(index)];
+}
+
+template <Scalar T>
+const DistributedArray<T>& DistributedArray<T>::part(int index) const {
+  return const_cast<DistributedArray*>(this)->part(index);
+}
+
+template <Scalar T>
+std::vector<T> DistributedArray<T>::to_host() const {
+  std::vector<T> values(static_cast<std::size_t>(count_));
+  copy_bytes(values.data(), Device::cpu(), data_, device(), bytes_of(count_, sizeof(T)));
+  return values;
+}
+
+template <Scalar T>
+void DistributedArray<T>::from_host(std::span<const T> values) {
+  require(static_cast<index_t>(values.size()) == count_,
+          "DistributedArray::from_host: {} values given, but this rank has {} elements",
+          values.size(), count_);
+  copy_bytes(data_, device(), values.data(), Device::cpu(), bytes_of(count_, sizeof(T)));
+}
+
+template <Scalar T>
+void DistributedArray<T>::fill(T value) {
+  dispatch(device(), [&](auto where) {
+    kernels::fill(where, count_, kernel_value(value), kernel_cast(data_));
+  });
+}
+
+template <Scalar T>
+DistributedArray<T> DistributedArray<T>::from_global(Layout layout, std::span<const T> values) {
+  const Shape& shape = layout.shape();
+  require(static_cast<index_t>(values.size()) == shape.count(),
+          "DistributedArray::from_global: {} values given for an array of {}", values.size(),
+          to_string(shape));
+  const Box whole{Index::filled(shape.ndim(), 0), shape};
+  const Box& mine = layout.box();
+  std::vector<T> local(static_cast<std::size_t>(layout.local_count()));
+  if (!local.empty()) {
+    kernels::copy_box(
+        Cpu{}, mine.shape, kernel_cast(values.data()) + detail::offset_in(whole, mine.offset),
+        detail::strides_of(shape), kernel_cast(local.data()), detail::strides_of(mine.shape));
+  }
+  DistributedArray array(std::move(layout), uninitialized);
+  array.from_host(local);
+  return array;
+}
+
+template <Scalar T>
+DistributedArray<T> DistributedArray<T>::from_root(Layout layout, std::span<const T> values,
+                                                   int root) {
+  const Comm& comm = layout.comm();
+  require(root >= 0 && root < comm.size(),
+          "DistributedArray::from_root: there is no rank {} among {} ranks", root, comm.size());
+  const index_t expected = comm.rank() == root ? layout.count() : 0;
+  // Only the root can tell whether it has the right number.
+  comm.agree(
+      static_cast<index_t>(values.size()) == expected
+          ? ""
+          : fmt::format("DistributedArray::from_root: {} values given, {} expected on this rank",
+                        values.size(), expected));
+  const Layout whole = Layout::on_rank(comm, layout.shape(), root).on(Device::cpu());
+  DistributedArray source(whole, uninitialized);
+  source.from_host(values);
+  DistributedArray target(layout.on(Device::cpu()), uninitialized);
+  weft::redistribute(source, target);
+  DistributedArray result(std::move(layout), uninitialized);
+  result.from_host(target.local());
+  return result;
+}
+
+template <Scalar T>
+DistributedArray<T> DistributedArray<T>::redistribute(const Layout& to) const {
+  DistributedArray result(to, uninitialized);
+  weft::redistribute(*this, result);
+  return result;
+}
+
+template <Scalar T>
+DistributedArray<T> DistributedArray<T>::reshape(const Shape& to) const {
+  require(to.count() == shape().count(),
+          "DistributedArray::reshape: {} has {} elements, but {} has {}", to_string(shape()),
+          shape().count(), to_string(to), to.count());
+  const auto reinterpreted = [](const DistributedArray& source, const Layout& layout) {
+    DistributedArray result(layout, uninitialized);
+    dispatch(layout.device(), [&](auto where) {
+      kernels::copy(where, source.count_, kernel_cast(source.data()), kernel_cast(result.data()));
+    });
+    return result;
+  };
+  if (layout_.is_replicated()) {
+    return reinterpreted(*this, Layout::replicated(comm(), to).on(device()));
+  }
+  require(to.ndim() > 0, "DistributedArray::reshape: a single number cannot be cut");
+  require(layout_.reduction_comm() == comm() || comm().size() == 1,
+          "DistributedArray::reshape: not for layouts within groups; redistribute first");
+  const std::vector<index_t> splits = flat_splits(layout_);
+  if (splits.empty())
+    return redistribute(Layout::scatter(comm(), shape()).on(device())).reshape(to);
+
+  const index_t row = to.count(1, to.ndim());
+  bool aligned = row > 0;
+  for (const index_t split : splits) aligned = aligned && split % row == 0;
+  if (aligned) {
+    std::vector<index_t> extents = differences(splits);
+    for (index_t& extent : extents) extent /= row;
+    return reinterpreted(*this, Layout::scatter(comm(), to, 0, extents).on(device()));
+  }
+  // The cuts fall inside of rows: move them in the flat order first.
+  const Shape flat{to.count()};
+  const Layout target = Layout::scatter(comm(), to).on(device());
+  std::vector<index_t> lengths;
+  for (int rank = 0; rank < comm().size(); ++rank) lengths.push_back(target.local_count(rank));
+  const Layout flat_from = Layout::scatter(comm(), flat, 0, differences(splits)).on(device());
+  const Layout flat_to = Layout::scatter(comm(), flat, 0, lengths).on(device());
+  return reinterpreted(reinterpreted(*this, flat_from).redistribute(flat_to), target);
+}
+
+template <Scalar T>
+std::vector<T> DistributedArray<T>::gather(int root) const {
+  if (layout_.ndim() == 0) return comm().rank() == root ? to_host() : std::vector<T>();
+  return redistribute(Layout::on_rank(comm(), shape(), root).on(device())).to_host();
+}
+
+template <Scalar T>
+std::vector<T> DistributedArray<T>::all_gather() const {
+  return redistribute(Layout::replicated(comm(), shape()).on(device())).to_host();
+}
+
+#define INSTANTIATE(T) template class DistributedArray<T>;
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

@@ -1,0 +1,417 @@
+#include <weft/array/layout.hpp>
+#include <weft/core/error.hpp>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// n elements in `parts` parts, the first n % parts of them one longer.
+std::vector<index_t> balanced_splits(index_t n, index_t parts) {
+  std::vector<index_t> splits;
+  for (index_t part = 0; part <= parts; ++part) {
+    splits.push_back(part * (n / parts) + std::min(part, n % parts));
+  }
+  return splits;
+}
+
+index_t balanced_part_of(index_t n, index_t parts, index_t position) {
+  const index_t longer = n / parts + 1;
+  const index_t in_longer = n % parts * longer;
+  if (position < in_longer) return position / longer;
+  return n % parts + (position - in_longer) / (n / parts);
+}
+
+/// Gives each prime factor of `ranks`, largest first, to the axis whose parts are longest so far.
+Index compact_grid(const Shape& shape, int ranks) {
+  std::vector<int> factors;
+  for (int factor = 2; ranks > 1; ++factor) {
+    for (; ranks % factor == 0; ranks /= factor) factors.push_back(factor);
+  }
+  std::reverse(factors.begin(), factors.end());
+  Index grid = Index::filled(shape.ndim(), 1);
+  for (const int factor : factors) {
+    int longest = 0;
+    for (int axis = 1; axis < shape.ndim(); ++axis) {
+      if (shape[axis] * grid[longest] > shape[longest] * grid[axis]) longest = axis;
+    }
+    grid[longest] *= factor;
+  }
+  return grid;
+}
+
+/// Renames groups to 0, 1, 2, ... in the order in which ranks name them.
+std::vector<int> numbered(std::span<const int> groups) {
+  std::map<int, int> number;
+  std::vector<int> result;
+  for (const int group : groups) {
+    result.push_back(number.try_emplace(group, static_cast<int>(number.size())).first->second);
+  }
+  return result;
+}
+
+}  // namespace
+
+/// How the ranks of a group divide the array.
+struct Layout::Recipe {
+  enum class Kind : std::uint8_t { scatter, bricks, replicated };
+
+  Kind kind = Kind::replicated;
+  int axis = 0;
+  /// Of every rank, for a scatter along parts that the caller has chosen.
+  std::vector<index_t> extents = {};
+  /// Of the bricks of each group, unless they are to be found.
+  std::vector<Index> grids = {};
+
+  Index grid_for(const Shape& shape, std::size_t group, int ranks) const {
+    Index cells = Index::filled(shape.ndim(), 1);
+    if (kind == Kind::scatter) cells[axis] = ranks;
+    if (kind == Kind::bricks) cells = grids.empty() ? compact_grid(shape, ranks) : grids[group];
+    return cells;
+  }
+};
+
+struct Layout::Node {
+  /// The ranks that together have the array once, and how they divide it.
+  struct GroupPlan {
+    std::vector<int> members;
+    Index grid;
+    std::vector<std::vector<index_t>> splits;
+  };
+
+  Node(const Comm& on_comm, Device on_device)
+      : comm(on_comm), device(on_device), reduction(on_comm) {}
+
+  const GroupPlan& plan(int rank) const { return plans[at(groups[at(rank)])]; }
+
+  Comm comm;
+  Device device;
+  std::vector<Layout> parts;  // of a stack; what follows is of one that is not
+
+  Shape shape;
+  Recipe recipe;
+  std::vector<int> groups;
+  std::vector<int> positions;  // of each rank within its group
+  std::vector<GroupPlan> plans;
+  std::vector<Box> boxes;
+  Comm reduction;
+
+  // Made when first asked for, by all ranks together.
+  mutable std::vector<std::shared_ptr<const Node>> reduced;
+  mutable std::vector<std::shared_ptr<const Comm>> lines;
+};
+
+Layout Layout::make(const Comm& comm, const Shape& shape, const Recipe& recipe,
+                    std::vector<int> groups, const Comm& reduction) {
+  auto node = std::make_shared<Node>(comm, comm.device());
+  node->shape = shape;
+  node->recipe = recipe;
+  node->groups = std::move(groups);
+  node->reduction = reduction;
+  node->reduced.resize(at(shape.ndim()));
+  node->lines.resize(at(shape.ndim()));
+  node->plans.resize(at(1 + *std::max_element(node->groups.begin(), node->groups.end())));
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    std::vector<int>& members = node->plans[at(node->groups[at(rank)])].members;
+    node->positions.push_back(static_cast<int>(members.size()));
+    members.push_back(rank);
+  }
+  for (std::size_t group = 0; group < node->plans.size(); ++group) {
+    Node::GroupPlan& plan = node->plans[group];
+    const int ranks = static_cast<int>(plan.members.size());
+    plan.grid = recipe.grid_for(shape, group, ranks);
+    require(recipe.kind != Recipe::Kind::bricks || Shape(plan.grid).count() == ranks,
+            "Layout::bricks: a grid of {} has {} cells, but there are {} ranks to fill it",
+            to_string(plan.grid), Shape(plan.grid).count(), ranks);
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      plan.splits.push_back(balanced_splits(shape[axis], plan.grid[axis]));
+    }
+    if (recipe.extents.empty()) continue;
+    std::vector<index_t>& splits = plan.splits[at(recipe.axis)];
+    for (int position = 0; position < ranks; ++position) {
+      const index_t extent = recipe.extents[at(plan.members[at(position)])];
+      require(extent >= 0, "Layout::scatter: negative extent {}", extent);
+      splits[at(position + 1)] = splits[at(position)] + extent;
+    }
+    require(splits.back() == shape[recipe.axis],
+            "Layout::scatter: the extents sum up to {}, but axis {} of {} has {}", splits.back(),
+            recipe.axis, to_string(shape), shape[recipe.axis]);
+  }
+  Layout layout(node);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const Index cell = layout.coordinates(rank);
+    const Node::GroupPlan& plan = node->plan(rank);
+    Box box{cell, shape};
+    Index extent = shape;
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      const auto* splits = plan.splits[at(axis)].data() + cell[axis];
+      box.offset[axis] = splits[0];
+      extent[axis] = splits[1] - splits[0];
+    }
+    box.shape = Shape(extent);
+    node->boxes.push_back(box);
+  }
+  return layout;
+}
+
+Layout Layout::local(const Shape& shape) { return replicated(Comm::self(), shape); }
+
+Layout Layout::scatter(const Comm& comm, const Shape& shape, int axis) {
+  return scatter(comm, shape, axis, {});
+}
+
+Layout Layout::scatter(const Comm& comm, const Shape& shape, int axis,
+                       std::vector<index_t> extents) {
+  axis = normalize_axis(axis, shape.ndim(), "Layout::scatter");
+  require(extents.empty() || extents.size() == at(comm.size()),
+          "Layout::scatter: {} extents given for {} ranks", extents.size(), comm.size());
+  const Recipe recipe{.kind = Recipe::Kind::scatter, .axis = axis, .extents = std::move(extents)};
+  return make(comm, shape, recipe, std::vector<int>(at(comm.size())), comm);
+}
+
+Layout Layout::bricks(const Comm& comm, const Shape& shape, const Index& grid) {
+  require(grid.ndim() == shape.ndim() && grid.ndim() > 0,
+          "Layout::bricks: a grid of {} dimensions cannot cut a shape of {}", grid.ndim(),
+          shape.ndim());
+  require(std::all_of(grid.begin(), grid.end(), [](index_t parts) { return parts >= 1; }),
+          "Layout::bricks: a grid of {} has no cells", to_string(grid));
+  const Recipe recipe{.kind = Recipe::Kind::bricks, .grids = {grid}};
+  return make(comm, shape, recipe, std::vector<int>(at(comm.size())), comm);
+}
+
+Layout Layout::bricks(const Comm& comm, const Shape& shape) {
+  require(shape.ndim() > 0, "Layout::bricks: a single number cannot be cut");
+  return make(comm, shape, {.kind = Recipe::Kind::bricks}, std::vector<int>(at(comm.size())), comm);
+}
+
+Layout Layout::replicated(const Comm& comm, const Shape& shape) {
+  return make(comm, shape, {}, std::vector<int>(at(comm.size())), comm);
+}
+
+Layout Layout::on_rank(const Comm& comm, const Shape& shape, int rank) {
+  require(rank >= 0 && rank < comm.size(), "Layout::on_rank: there is no rank {} among {} ranks",
+          rank, comm.size());
+  std::vector<index_t> extents(at(comm.size()));
+  extents[at(rank)] = shape[0];
+  return scatter(comm, shape, 0, std::move(extents));
+}
+
+Layout Layout::stack(std::vector<Layout> parts) {
+  require(!parts.empty(), "Layout::stack: there must be at least one part");
+  for (const Layout& part : parts) {
+    require(part.comm() == parts.front().comm(),
+            "Layout::stack: all parts must be on the same communicator");
+    require(part.device() == parts.front().device(),
+            "Layout::stack: parts on {} and on {}; all must be on the same device",
+            to_string(parts.front().device()), to_string(part.device()));
+  }
+  auto node = std::make_shared<Node>(parts.front().comm(), parts.front().device());
+  node->parts = std::move(parts);
+  return Layout(node);
+}
+
+Layout Layout::on(Device device) const {
+  require_available(device);
+  auto node = std::make_shared<Node>(*node_);
+  node->device = device;
+  for (Layout& part : node->parts) part = part.on(device);
+  node->reduced.assign(node->reduced.size(), nullptr);
+  return Layout(node);
+}
+
+Layout Layout::within(std::span<const int> groups) const {
+  if (is_stack()) {
+    std::vector<Layout> parts;
+    for (const Layout& part : node_->parts) parts.push_back(part.within(groups));
+    return stack(std::move(parts));
+  }
+  require(groups.size() == at(comm().size()), "Layout::within: {} groups given for {} ranks",
+          groups.size(), comm().size());
+  std::vector<int> names = numbered(groups);
+  const Comm reduction = comm().split(names[at(comm().rank())]);
+  Recipe recipe = node_->recipe;
+  recipe.grids.clear();
+  return make(comm(), shape(), recipe, std::move(names), reduction).on(device());
+}
+
+Layout Layout::without(int axis) const {
+  const Node& node = block();
+  axis = normalize_axis(axis, ndim(), "Layout::without");
+  std::shared_ptr<const Node>& cached = node.reduced[at(axis)];
+  if (cached != nullptr) return Layout(cached);
+
+  const Shape rest = shape().without(axis);
+  Recipe recipe = node.recipe;
+  std::vector<int> names = node.groups;
+  Comm reduction = node.reduction;
+  if (recipe.kind == Recipe::Kind::scatter) {
+    if (recipe.axis > axis) --recipe.axis;
+    if (node.recipe.axis == axis) recipe = {};
+  } else if (recipe.kind == Recipe::Kind::bricks) {
+    // Ranks at the same place along the axis have the whole result between them. How many places
+    // there are is for each group to say, so that nothing here may be collective over all of them.
+    for (int rank = 0; rank < comm().size(); ++rank) {
+      names[at(rank)] =
+          node.groups[at(rank)] * comm().size() + static_cast<int>(coordinates(rank)[axis]);
+    }
+    names = numbered(names);
+    recipe.grids.assign(at(1 + *std::max_element(names.begin(), names.end())), {});
+    bool cut = false;
+    for (int rank = 0; rank < comm().size(); ++rank) {
+      const Shape cells = Shape(node.plan(rank).grid).without(axis);
+      recipe.grids[at(names[at(rank)])] = cells;
+      cut = cut || cells.count() > 1;
+    }
+    if (!cut) {
+      recipe = {};
+      names = node.groups;
+    } else if (is_cut(axis)) {
+      reduction = node.reduction.split(static_cast<int>(coordinates(comm().rank())[axis]));
+    }
+  }
+  cached = make(comm(), rest, recipe, std::move(names), reduction).on(device()).node_;
+  return Layout(cached);
+}
+
+const Comm& Layout::comm() const { return node_->comm; }
+Device Layout::device() const { return node_->device; }
+bool Layout::is_stack() const { return !node_->parts.empty(); }
+
+int Layout::part_count() const { return static_cast<int>(node_->parts.size()); }
+
+const Layout& Layout::part(int index) const {
+  require(index >= 0 && index < part_count(), "Layout::part: there is no part {} among {}", index,
+          part_count());
+  return node_->parts[at(index)];
+}
+
+index_t Layout::count() const {
+  if (!is_stack()) return shape().count();
+  index_t total = 0;
+  for (const Layout& part : node_->parts) {
+    require(!__builtin_add_overflow(total, part.count(), &total),
+            "Layout::count: the stack has more elements than 64 bits can count");
+  }
+  return total;
+}
+
+index_t Layout::local_count() const { return local_count(comm().rank()); }
+
+index_t Layout::local_count(int rank) const {
+  if (!is_stack()) return box(rank).shape.count();
+  index_t total = 0;
+  for (const Layout& part : node_->parts) total += part.local_count(rank);
+  return total;
+}
+
+const Layout::Node& Layout::block() const {
+  require(!is_stack(), "a stack has no shape of its own: ask its parts");
+  return *node_;
+}
+
+const Shape& Layout::shape() const { return block().shape; }
+const Box& Layout::box() const { return box(comm().rank()); }
+
+const Box& Layout::box(int rank) const {
+  require(rank >= 0 && rank < comm().size(), "Layout::box: there is no rank {} among {} ranks",
+          rank, comm().size());
+  return block().boxes[at(rank)];
+}
+
+int Layout::owner(const Index& position) const {
+  require(position.ndim() == ndim() && Box{Index::filled(ndim(), 0), shape()}.contains(position),
+          "Layout::owner: {} is outside of an array of {}", to_string(position),
+          to_string(shape()));
+  if (box().contains(position)) return comm().rank();
+  const Node& node = *node_;
+  Index cell = Index::filled(ndim(), 0);
+  for (int axis = 0; axis < ndim(); ++axis) {
+    if (node.recipe.extents.empty() || node.recipe.axis != axis) {
+      cell[axis] = balanced_part_of(shape()[axis], grid()[axis], position[axis]);
+    } else {
+      const auto ends = splits(axis).subspan(1);
+      cell[axis] = std::upper_bound(ends.begin(), ends.end(), position[axis]) - ends.begin();
+    }
+  }
+  return rank_at(cell);
+}
+
+const Index& Layout::grid() const { return block().plan(comm().rank()).grid; }
+
+std::span<const index_t> Layout::splits(int axis) const {
+  return block().plan(comm().rank()).splits[at(axis)];
+}
+
+Index Layout::coordinates(int rank) const {
+  const Index& cells = block().plan(rank).grid;
+  Index cell = Index::filled(ndim(), 0);
+  if (is_replicated()) return cell;
+  index_t position = node_->positions[at(rank)];
+  for (int axis = ndim() - 1; axis >= 0; --axis) {
+    cell[axis] = position % cells[axis];
+    position /= cells[axis];
+  }
+  return cell;
+}
+
+int Layout::rank_at(const Index& cell) const {
+  if (is_replicated()) return comm().rank();
+  const Node::GroupPlan& plan = block().plan(comm().rank());
+  return plan.members[at(static_cast<int>(linear(Shape(plan.grid), cell)))];
+}
+
+int Layout::group(int rank) const { return block().groups[at(rank)]; }
+
+bool Layout::is_replicated() const { return block().recipe.kind == Recipe::Kind::replicated; }
+
+const Comm& Layout::reduction_comm() const {
+  static const Comm none = Comm::self().split(-1);
+  const Node& node = block();
+  return is_replicated() || node.reduction.size() == 1 ? none : node.reduction;
+}
+
+Comm Layout::line_comm(int axis) const {
+  const Node& node = block();
+  std::shared_ptr<const Comm>& cached = node.lines[at(axis)];
+  if (cached != nullptr) return *cached;
+  if (!is_cut(axis)) return Comm::self().split(-1);
+  if (grid()[axis] == Shape(grid()).count()) return node.reduction;
+  Index first = coordinates(comm().rank());
+  first[axis] = 0;
+  cached = std::make_shared<const Comm>(node.reduction.split(rank_at(first)));
+  return *cached;
+}
+
+bool operator==(const Layout& a, const Layout& b) {
+  if (a.node_ == b.node_) return true;
+  if (a.node_ == nullptr || b.node_ == nullptr) return false;  // moved from
+  const Layout::Node& left = *a.node_;
+  const Layout::Node& right = *b.node_;
+  if (left.comm != right.comm || left.device != right.device) return false;
+  if (a.is_stack() || b.is_stack()) return left.parts == right.parts;
+  return left.shape == right.shape && left.boxes == right.boxes;
+}
+
+std::string Layout::describe() const {
+  if (is_stack()) {
+    std::string text;
+    for (const Layout& part : node_->parts) text += (text.empty() ? "" : ", ") + part.describe();
+    return "stack of [" + text + "]";
+  }
+  const Node& node = *node_;
+  std::string how;
+  switch (node.recipe.kind) {
+    case Recipe::Kind::scatter: how = fmt::format("cut along axis {}", node.recipe.axis); break;
+    case Recipe::Kind::bricks: how = fmt::format("in bricks of {}", to_string(grid())); break;
+    case Recipe::Kind::replicated: how = comm().size() == 1 ? "whole" : "replicated"; break;
+  }
+  if (node.plans.size() > 1) how += fmt::format(" within {} groups", node.plans.size());
+  return fmt::format("{} {} over {} rank{} on {}", to_string(shape()), how, comm().size(),
+                     comm().size() == 1 ? "" : "s", to_string(device()));
+}
+
+}  // namespace weft

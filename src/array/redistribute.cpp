@@ -1,0 +1,186 @@
+#include <weft/array/redistribute.hpp>
+
+#include <weft/core/complex.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include "array/box_kernels.hpp"
+#include "array/checks.hpp"
+#include "array/strides.hpp"
+
+namespace weft {
+namespace {
+
+/// The part of rank `to`'s box that it gets from rank `from`: the ranks of its own group have the
+/// whole array between them, and a replica needs nobody.
+Box transfer(const Layout& source, int from, const Layout& target, int to) {
+  Box none{source.box(from).offset, Shape(Index::filled(source.ndim(), 0))};
+  if (source.group(from) != source.group(to)) return none;
+  if (source.is_replicated() && from != to) return none;
+  return intersect(source.box(from), target.box(to));
+}
+
+/// The elements of `part` follow one another in the memory of `box`.
+bool is_one_run(const Box& part, const Box& box) {
+  bool inside = false;  // an axis is cut further out, or is longer than one there
+  for (int axis = 0; axis < part.shape.ndim(); ++axis) {
+    if (inside && part.shape[axis] != box.shape[axis]) return false;
+    inside = inside || part.shape[axis] > 1;
+  }
+  return true;
+}
+
+/// Whether any rank gets something from another; all ranks come to the same conclusion.
+bool needs_messages(const Layout& source, const Layout& target) {
+  if (source.is_replicated() || source.comm().size() == 1) return false;
+  for (int rank = 0; rank < source.comm().size(); ++rank) {
+    const Box& box = target.box(rank);
+    if (intersect(source.box(rank), box).shape.count() != box.shape.count()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// What one rank sends to, or gets from, all others: regions of its array, and where they lie in
+/// the buffer that is sent or received. Where every region is one run of the array, that is the
+/// array.
+template <Scalar T>
+class Redistribution<T>::Plan final : public PeerReader {
+ public:
+  Plan(const Layout& from, const Layout& to)
+      : from_(from), to_(to), messages_(needs_messages(from, to)), rank_(from.comm().rank()) {
+    direct_ = from.comm().shares_memory(from.device());
+    for (int peer = 0; peer < from.comm().size(); ++peer) {
+      outgoing_.add(transfer(from, rank_, to, peer), from.box(), peer == rank_);
+      incoming_.add(transfer(from, peer, to, rank_), to.box(), peer == rank_);
+    }
+    outgoing_.finish();
+    incoming_.finish();
+    if (!messages_ || direct_) return;
+    if (!outgoing_.in_place) packed_ = Buffer<T>(outgoing_.parts.extent(), from.device());
+    if (!incoming_.in_place) received_ = Buffer<T>(incoming_.parts.extent(), to.device());
+  }
+
+  void run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+    target_ = y.data();
+    if (!messages_) {
+      read(rank_, x.data());
+      return;
+    }
+    const Comm& comm = from_.comm();
+    if (direct_) {
+      comm.read_peers(ConstMemory(x.data(), x.local_count(), from_.device()), outgoing_.parts,
+                      *this);
+      return;
+    }
+    read(rank_, x.data());
+    for (int peer = 0; peer < comm.size() && !outgoing_.in_place; ++peer) pack(peer, x.data());
+    const ConstMemory in = outgoing_.in_place
+                               ? ConstMemory(x.data(), x.local_count(), from_.device())
+                               : ConstMemory(packed_);
+    const Memory out =
+        incoming_.in_place ? Memory(y.data(), y.local_count(), to_.device()) : Memory(received_);
+    comm.all_to_all_v(in, outgoing_.parts, out, incoming_.parts);
+    for (int peer = 0; peer < comm.size() && !incoming_.in_place; ++peer) unpack(peer, y.data());
+  }
+
+  /// Takes this rank's region of a peer's array into the target.
+  void read(int peer, const void* memory) override {
+    const Box& region = incoming_.regions[static_cast<std::size_t>(peer)];
+    if (region.shape.count() == 0) return;
+    const Box& source = from_.box(peer);
+    const T* from = static_cast<const T*>(memory) + detail::offset_in(source, region.offset);
+    T* to = target_ + detail::offset_in(to_.box(), region.offset);
+    copy_region(region.shape, from, source.shape, to, to_.box().shape);
+  }
+
+ private:
+  struct Regions {
+    std::vector<Box> regions;
+    std::vector<index_t> counts;
+    std::vector<index_t> offsets;
+    Parts parts;
+    bool in_place = true;
+
+    void add(const Box& region, const Box& array, bool own) {
+      regions.push_back(region);
+      // A rank's own region is copied directly and takes no part in messages.
+      counts.push_back(own ? 0 : region.shape.count());
+      offsets.push_back(counts.back() > 0 ? detail::offset_in(array, region.offset) : 0);
+      if (counts.back() > 0) in_place = in_place && is_one_run(region, array);
+    }
+    void finish() { parts = in_place ? Parts(counts, offsets) : Parts(counts); }
+  };
+
+  void copy_region(const Shape& shape, const T* from, const Shape& from_shape, T* to,
+                   const Shape& to_shape) {
+    dispatch(to_.device(), [&](auto device) {
+      kernels::copy_box(device, shape, kernel_cast(from), detail::strides_of(from_shape),
+                        kernel_cast(to), detail::strides_of(to_shape));
+    });
+  }
+  void pack(int peer, const T* x) {
+    const Box& region = outgoing_.regions[static_cast<std::size_t>(peer)];
+    if (outgoing_.parts.count(peer) == 0) return;
+    copy_region(region.shape, x + detail::offset_in(from_.box(), region.offset), from_.box().shape,
+                packed_.data() + outgoing_.parts.offset(peer), region.shape);
+  }
+  void unpack(int peer, T* y) {
+    const Box& region = incoming_.regions[static_cast<std::size_t>(peer)];
+    if (incoming_.parts.count(peer) == 0) return;
+    copy_region(region.shape, received_.data() + incoming_.parts.offset(peer), region.shape,
+                y + detail::offset_in(to_.box(), region.offset), to_.box().shape);
+  }
+
+  Layout from_;
+  Layout to_;
+  bool messages_;
+  bool direct_ = false;
+  int rank_;
+  Regions outgoing_;
+  Regions incoming_;
+  Buffer<T> packed_;
+  Buffer<T> received_;
+  T* target_ = nullptr;
+};
+
+template <Scalar T>
+Redistribution<T>::Redistribution(const Layout& from, const Layout& to) : from_(from), to_(to) {
+  require(from.comm() == to.comm(), "Redistribution: the layouts are on different communicators");
+  require(from.device() == to.device(), "Redistribution: from {} to {}; copy between devices first",
+          to_string(from.device()), to_string(to.device()));
+  require(from.is_stack() == to.is_stack() && from.part_count() == to.part_count(),
+          "Redistribution: a stack can only become a stack with as many parts");
+  if (from.is_stack()) {
+    for (int index = 0; index < from.part_count(); ++index) {
+      parts_.emplace_back(from.part(index), to.part(index));
+    }
+    return;
+  }
+  require(from.shape() == to.shape(), "Redistribution: from shape {} to shape {}",
+          to_string(from.shape()), to_string(to.shape()));
+  plan_ = std::make_unique<Plan>(from, to);
+}
+
+template <Scalar T>
+Redistribution<T>::Redistribution(Redistribution&&) noexcept = default;
+template <Scalar T>
+Redistribution<T>& Redistribution<T>::operator=(Redistribution&&) noexcept = default;
+template <Scalar T>
+Redistribution<T>::~Redistribution() = default;
+
+template <Scalar T>
+void Redistribution<T>::run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+  detail::require_equal(x.layout(), from_, "Redistribution::run");
+  detail::require_equal(y.layout(), to_, "Redistribution::run");
+  if (plan_ != nullptr) plan_->run(x, y);
+  for (std::size_t index = 0; index < parts_.size(); ++index) {
+    parts_[index].run(x.part(static_cast<int>(index)), y.part(static_cast<int>(index)));
+  }
+}
+
+#define INSTANTIATE(T) template class Redistribution<T>;
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

@@ -1,0 +1,118 @@
+#include "array/vector_kernels.hpp"
+
+#include <weft/core/for_each.hpp>
+
+#include "array/kernel_math.hpp"
+
+namespace weft::kernels {
+
+template <class Device, class T>
+void fill(Device device, index_t n, T value, T* x) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { x[i] = value; });
+}
+
+template <class Device, class T>
+void copy(Device device, index_t n, const T* x, T* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = x[i]; });
+}
+
+template <class Device, class T>
+void scale(Device device, index_t n, T a, T* x) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { x[i] = a * x[i]; });
+}
+
+template <class Device, class T>
+void axpy(Device device, index_t n, T a, const T* x, T* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = y[i] + a * x[i]; });
+}
+
+template <class Device, class T>
+void axpby(Device device, index_t n, T a, const T* x, T b, T* y) {
+  if (is_nonzero(b)) {
+    for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = a * x[i] + b * y[i]; });
+  } else {
+    for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = a * x[i]; });
+  }
+}
+
+template <class Device, class T>
+void multiply(Device device, index_t n, const T* x, T* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = y[i] * x[i]; });
+}
+
+template <class Device, class T>
+void conjugate(Device device, index_t n, const T* x, T* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = conj_of(x[i]); });
+}
+
+template <class Device, class T>
+void magnitude(Device device, index_t n, const T* x, RealOf<T>* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = abs_of(x[i]); });
+}
+
+template <class Device, class T>
+void real_part(Device device, index_t n, const T* x, RealOf<T>* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    if constexpr (std::is_same_v<T, RealOf<T>>) {
+      y[i] = x[i];
+    } else {
+      y[i] = x[i].re;
+    }
+  });
+}
+
+template <class Device, class T>
+void imaginary_part(Device device, index_t n, const T* x, RealOf<T>* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    if constexpr (std::is_same_v<T, RealOf<T>>) {
+      y[i] = T{};
+    } else {
+      y[i] = x[i].im;
+    }
+  });
+}
+
+template <class Device, class T, class U>
+void convert(Device device, index_t n, const T* x, U* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    if constexpr (std::is_same_v<T, RealOf<T>>) {
+      y[i] = U(static_cast<RealOf<U>>(x[i]));
+    } else {
+      y[i] = U(x[i]);
+    }
+  });
+}
+
+#define INSTANTIATE(T)                                                      \
+  template void fill(WEFT_THIS_DEVICE, index_t, T, T*);                     \
+  template void copy(WEFT_THIS_DEVICE, index_t, const T*, T*);              \
+  template void scale(WEFT_THIS_DEVICE, index_t, T, T*);                    \
+  template void axpy(WEFT_THIS_DEVICE, index_t, T, const T*, T*);           \
+  template void axpby(WEFT_THIS_DEVICE, index_t, T, const T*, T, T*);       \
+  template void multiply(WEFT_THIS_DEVICE, index_t, const T*, T*);          \
+  template void conjugate(WEFT_THIS_DEVICE, index_t, const T*, T*);         \
+  template void magnitude(WEFT_THIS_DEVICE, index_t, const T*, RealOf<T>*); \
+  template void real_part(WEFT_THIS_DEVICE, index_t, const T*, RealOf<T>*); \
+  template void imaginary_part(WEFT_THIS_DEVICE, index_t, const T*, RealOf<T>*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(Complex<float>)
+INSTANTIATE(Complex<double>)
+#undef INSTANTIATE
+
+#define INSTANTIATE_CONVERT(T, U) template void convert(WEFT_THIS_DEVICE, index_t, const T*, U*);
+INSTANTIATE_CONVERT(float, float)
+INSTANTIATE_CONVERT(float, double)
+INSTANTIATE_CONVERT(float, Complex<float>)
+INSTANTIATE_CONVERT(float, Complex<double>)
+INSTANTIATE_CONVERT(double, float)
+INSTANTIATE_CONVERT(double, double)
+INSTANTIATE_CONVERT(double, Complex<float>)
+INSTANTIATE_CONVERT(double, Complex<double>)
+INSTANTIATE_CONVERT(Complex<float>, Complex<float>)
+INSTANTIATE_CONVERT(Complex<float>, Complex<double>)
+INSTANTIATE_CONVERT(Complex<double>, Complex<float>)
+INSTANTIATE_CONVERT(Complex<double>, Complex<double>)
+#undef INSTANTIATE_CONVERT
+
+}  // namespace weft::kernels
