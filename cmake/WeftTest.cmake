@@ -59,6 +59,26 @@ function(weft_add_test path)
   endif()
 endfunction()
 
+# weft_add_test_program(<layer>/<name>) builds tests/<layer>/programs/<name>_program.cpp, which the layer's
+# tests start: from WEFT_TEST_PROGRAM_DIR and, with MPI, by WEFT_TEST_MPIEXEC.
+function(weft_add_test_program path)
+  cmake_path(GET path PARENT_PATH layer)
+  cmake_path(GET path FILENAME name)
+  set(binary weft_${layer}_tests)
+  add_executable(${name}_program ${layer}/programs/${name}_program.cpp)
+  weft_set_flags(${name}_program)
+  target_link_libraries(${name}_program PRIVATE weft::weft)
+  add_dependencies(${binary} ${name}_program)
+  target_compile_definitions(${binary} PRIVATE WEFT_TEST_PROGRAM_DIR="${CMAKE_CURRENT_BINARY_DIR}")
+  if(WEFT_WITH_OPENMP)
+    target_link_libraries(${name}_program PRIVATE OpenMP::OpenMP_CXX)
+  endif()
+  if(WEFT_WITH_MPI)
+    list(JOIN weft_mpiexec_flags " " flags)
+    target_compile_definitions(${binary} PRIVATE "WEFT_TEST_MPIEXEC=\"${MPIEXEC_EXECUTABLE} ${flags}\"")
+  endif()
+endfunction()
+
 # One CTest entry of weft_add_test, whose LABELS and TIMEOUT it sees.
 function(weft_register_test test)
   cmake_parse_arguments(PARSE_ARGV 1 entry "" "RANKS" "LABELS;COMMAND;ENVIRONMENT")

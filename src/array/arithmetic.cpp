@@ -17,28 +17,28 @@ void copy(const DistributedArray<T>& x, DistributedArray<T>& y) {
 }
 
 template <Scalar T>
-void scale(std::type_identity_t<T> a, DistributedArray<T>& x) {
+void scale(Coefficient<T> a, DistributedArray<T>& x) {
   dispatch(x.device(), [&](auto device) {
-    kernels::scale(device, x.local_count(), kernel_value(a), kernel_cast(x.data()));
+    kernels::scale(device, x.local_count(), kernel_value(a.value), kernel_cast(x.data()));
   });
 }
 
 template <Scalar T>
-void axpy(std::type_identity_t<T> a, const DistributedArray<T>& x, DistributedArray<T>& y) {
+void axpy(Coefficient<T> a, const DistributedArray<T>& x, DistributedArray<T>& y) {
   detail::require_equal(x.layout(), y.layout(), "axpy");
   dispatch(y.device(), [&](auto device) {
-    kernels::axpy(device, y.local_count(), kernel_value(a), kernel_cast(x.data()),
+    kernels::axpy(device, y.local_count(), kernel_value(a.value), kernel_cast(x.data()),
                   kernel_cast(y.data()));
   });
 }
 
 template <Scalar T>
-void axpby(std::type_identity_t<T> a, const DistributedArray<T>& x, std::type_identity_t<T> b,
+void axpby(Coefficient<T> a, const DistributedArray<T>& x, Coefficient<T> b,
            DistributedArray<T>& y) {
   detail::require_equal(x.layout(), y.layout(), "axpby");
   dispatch(y.device(), [&](auto device) {
-    kernels::axpby(device, y.local_count(), kernel_value(a), kernel_cast(x.data()), kernel_value(b),
-                   kernel_cast(y.data()));
+    kernels::axpby(device, y.local_count(), kernel_value(a.value), kernel_cast(x.data()),
+                   kernel_value(b.value), kernel_cast(y.data()));
   });
 }
 
@@ -102,20 +102,21 @@ DistributedArray<U> astype(const DistributedArray<T>& x) {
   return y;
 }
 
-#define INSTANTIATE(T)                                                             \
-  template void copy<T>(const DistributedArray<T>&, DistributedArray<T>&);         \
-  template void scale<T>(T, DistributedArray<T>&);                                 \
-  template void axpy<T>(T, const DistributedArray<T>&, DistributedArray<T>&);      \
-  template void axpby<T>(T, const DistributedArray<T>&, T, DistributedArray<T>&);  \
-  template void multiply<T>(const DistributedArray<T>&, DistributedArray<T>&);     \
-  template void conjugate<T>(const DistributedArray<T>&, DistributedArray<T>&);    \
-  template DistributedArray<T> conj<T>(const DistributedArray<T>&);                \
-  template DistributedArray<Real<T>> abs<T>(const DistributedArray<T>&);           \
-  template DistributedArray<Real<T>> real<T>(const DistributedArray<T>&);          \
-  template DistributedArray<Real<T>> imag<T>(const DistributedArray<T>&);          \
-  template DistributedArray<std::complex<float>> astype<std::complex<float>, T>(   \
-      const DistributedArray<T>&);                                                 \
-  template DistributedArray<std::complex<double>> astype<std::complex<double>, T>( \
+#define INSTANTIATE(T)                                                                     \
+  template void copy<T>(const DistributedArray<T>&, DistributedArray<T>&);                 \
+  template void scale<T>(Coefficient<T>, DistributedArray<T>&);                            \
+  template void axpy<T>(Coefficient<T>, const DistributedArray<T>&, DistributedArray<T>&); \
+  template void axpby<T>(Coefficient<T>, const DistributedArray<T>&, Coefficient<T>,       \
+                         DistributedArray<T>&);                                            \
+  template void multiply<T>(const DistributedArray<T>&, DistributedArray<T>&);             \
+  template void conjugate<T>(const DistributedArray<T>&, DistributedArray<T>&);            \
+  template DistributedArray<T> conj<T>(const DistributedArray<T>&);                        \
+  template DistributedArray<Real<T>> abs<T>(const DistributedArray<T>&);                   \
+  template DistributedArray<Real<T>> real<T>(const DistributedArray<T>&);                  \
+  template DistributedArray<Real<T>> imag<T>(const DistributedArray<T>&);                  \
+  template DistributedArray<std::complex<float>> astype<std::complex<float>, T>(           \
+      const DistributedArray<T>&);                                                         \
+  template DistributedArray<std::complex<double>> astype<std::complex<double>, T>(         \
       const DistributedArray<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

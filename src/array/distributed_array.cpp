@@ -240,6 +240,8 @@ DistributedArray<T> DistributedArray<T>::reshape(const Shape& to) const {
 
 template <Scalar T>
 std::vector<T> DistributedArray<T>::gather(int root) const {
+  require(root >= 0 && root < comm().size(),
+          "DistributedArray::gather: there is no rank {} among {} ranks", root, comm().size());
   if (layout_.ndim() == 0) return comm().rank() == root ? to_host() : std::vector<T>();
   return redistribute(Layout::on_rank(comm(), shape(), root).on(device())).to_host();
 }

@@ -56,6 +56,7 @@ class HaloExchange<T>::Plan {
 
   void run_adjoint(DistributedArray<T>& x) {
     detail::require_equal(x.layout(), layout_, "HaloExchange::run_adjoint");
+    require(!started_, "HaloExchange::run_adjoint: called between start() and finish()");
     for (auto pass = passes_.rbegin(); pass != passes_.rend(); ++pass) {
       for (const Message& message : pass->incoming) collect(*pass, message);
       pass->backward.start();
@@ -66,13 +67,13 @@ class HaloExchange<T>::Plan {
   }
 
   const Layout& layout() const { return layout_; }
-  HaloWidth width(int axis) const { return widths_[at(axis)]; }
+  HaloWidth width(int axis) const { return widths_[checked(axis)]; }
 
   Buffer<T>& ghosts(int axis, Side side) {
-    return passes_[at(axis)].ghosts[at(static_cast<int>(side))];
+    return passes_[checked(axis)].ghosts[at(static_cast<int>(side))];
   }
   const Shape& ghost_shape(int axis, Side side) const {
-    return passes_[at(axis)].ghost_shapes[at(static_cast<int>(side))];
+    return passes_[checked(axis)].ghost_shapes[at(static_cast<int>(side))];
   }
 
   PaddedPart<T> padded(const DistributedArray<T>& x);
@@ -109,6 +110,9 @@ class HaloExchange<T>::Plan {
   };
 
   void check() const;
+  std::size_t checked(int axis) const {
+    return at(normalize_axis(axis, layout_.ndim(), "HaloExchange"));
+  }
   Pass make_pass(int axis);
   void connect(Pass& pass);
   index_t local_plane(const Pass& pass, const GhostRun& run) const {
@@ -184,8 +188,8 @@ void HaloExchange<T>::Plan::check() const {
           "HaloExchange: {} widths given for an array of {}", widths_.size(), to_string(shape));
   for (int axis = 0; axis < shape.ndim(); ++axis) {
     const HaloWidth& width = widths_[at(axis)];
-    require(width.before >= 0 && width.after >= 0, "HaloExchange: negative width along axis {}",
-            axis);
+    require(width.before >= 0 && width.after >= 0,
+            "HaloExchange: negative width along axis {}: {}, {}", axis, width.before, width.after);
     const index_t limit = options_.boundary == Boundary::reflect ? shape[axis] - 1 : shape[axis];
     require(shape[axis] == 0 || std::max(width.before, width.after) <= limit,
             "HaloExchange: widths {} and {} along axis {} of {}; at most {} is possible",
@@ -363,16 +367,18 @@ void HaloExchange<T>::Plan::add_slab(Pass& pass, const Message& message, T* arra
   T* slab = const_cast<T*>(message.buffer.data());
   for (const GhostRun& run : message.runs) {
     const index_t planes = run.step == 0 ? 1 : run.length;
+    const Shape shape_of_slab = slab_shape(pass, run.length);
+    const index_t plane_stride = detail::strides_of(shape_of_slab)[pass.axis];
     for (index_t done = 0; done < run.length; done += planes) {
       GhostRun some = run;
       some.length = planes;
-      for_each_piece(pass, some, array, slab, slab_shape(pass, planes),
+      for_each_piece(pass, some, array, slab + done * plane_stride, shape_of_slab,
                      [&](const Shape& shape, const T* to, const Index& to_strides, T* from,
                          const Index& from_strides) {
                        add_box(shape, from, from_strides, const_cast<T*>(to), to_strides);
                      });
-      slab += planes * pass.plane.count();
     }
+    slab += shape_of_slab.count();
   }
 }
 

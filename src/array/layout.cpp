@@ -10,6 +10,10 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
+void require_rank(int rank, int ranks, const char* where) {
+  require(rank >= 0 && rank < ranks, "{}: there is no rank {} among {} ranks", where, rank, ranks);
+}
+
 /// n elements in `parts` parts, the first n % parts of them one longer.
 std::vector<index_t> balanced_splits(index_t n, index_t parts) {
   std::vector<index_t> splits;
@@ -134,8 +138,11 @@ Layout Layout::make(const Comm& comm, const Shape& shape, const Recipe& recipe,
     std::vector<index_t>& splits = plan.splits[at(recipe.axis)];
     for (int position = 0; position < ranks; ++position) {
       const index_t extent = recipe.extents[at(plan.members[at(position)])];
-      require(extent >= 0, "Layout::scatter: negative extent {}", extent);
-      splits[at(position + 1)] = splits[at(position)] + extent;
+      require(extent >= 0 && extent <= shape[recipe.axis],
+              "Layout::scatter: one of the extents is {}, but axis {} of {} has {}", extent,
+              recipe.axis, to_string(shape), shape[recipe.axis]);
+      require(!__builtin_add_overflow(splits[at(position)], extent, &splits[at(position + 1)]),
+              "Layout::scatter: the extents sum up to more than 64 bits can count");
     }
     require(splits.back() == shape[recipe.axis],
             "Layout::scatter: the extents sum up to {}, but axis {} of {} has {}", splits.back(),
@@ -193,8 +200,8 @@ Layout Layout::replicated(const Comm& comm, const Shape& shape) {
 }
 
 Layout Layout::on_rank(const Comm& comm, const Shape& shape, int rank) {
-  require(rank >= 0 && rank < comm.size(), "Layout::on_rank: there is no rank {} among {} ranks",
-          rank, comm.size());
+  require_rank(rank, comm.size(), "Layout::on_rank");
+  require(shape.ndim() > 0, "Layout::on_rank: a single number has no axis to put on one rank");
   std::vector<index_t> extents(at(comm.size()));
   extents[at(rank)] = shape[0];
   return scatter(comm, shape, 0, std::move(extents));
@@ -223,18 +230,22 @@ Layout Layout::on(Device device) const {
   return Layout(node);
 }
 
-Layout Layout::within(std::span<const int> groups) const {
+Layout Layout::within(std::span<const int> groups, std::vector<index_t> extents) const {
   if (is_stack()) {
     std::vector<Layout> parts;
-    for (const Layout& part : node_->parts) parts.push_back(part.within(groups));
+    for (const Layout& part : node_->parts) parts.push_back(part.within(groups, extents));
     return stack(std::move(parts));
   }
   require(groups.size() == at(comm().size()), "Layout::within: {} groups given for {} ranks",
           groups.size(), comm().size());
+  require(extents.empty() ||
+              (extents.size() == at(comm().size()) && node_->recipe.kind == Recipe::Kind::scatter),
+          "Layout::within: {} extents given for {}", extents.size(), describe());
   std::vector<int> names = numbered(groups);
   const Comm reduction = comm().split(names[at(comm().rank())]);
   Recipe recipe = node_->recipe;
   recipe.grids.clear();
+  recipe.extents = std::move(extents);
   return make(comm(), shape(), recipe, std::move(names), reduction).on(device());
 }
 
@@ -317,8 +328,7 @@ const Shape& Layout::shape() const { return block().shape; }
 const Box& Layout::box() const { return box(comm().rank()); }
 
 const Box& Layout::box(int rank) const {
-  require(rank >= 0 && rank < comm().size(), "Layout::box: there is no rank {} among {} ranks",
-          rank, comm().size());
+  require_rank(rank, comm().size(), "Layout::box");
   return block().boxes[at(rank)];
 }
 
@@ -343,10 +353,12 @@ int Layout::owner(const Index& position) const {
 const Index& Layout::grid() const { return block().plan(comm().rank()).grid; }
 
 std::span<const index_t> Layout::splits(int axis) const {
+  axis = normalize_axis(axis, ndim(), "Layout::splits");
   return block().plan(comm().rank()).splits[at(axis)];
 }
 
 Index Layout::coordinates(int rank) const {
+  require_rank(rank, comm().size(), "Layout::coordinates");
   const Index& cells = block().plan(rank).grid;
   Index cell = Index::filled(ndim(), 0);
   if (is_replicated()) return cell;
@@ -364,7 +376,10 @@ int Layout::rank_at(const Index& cell) const {
   return plan.members[at(static_cast<int>(linear(Shape(plan.grid), cell)))];
 }
 
-int Layout::group(int rank) const { return block().groups[at(rank)]; }
+int Layout::group(int rank) const {
+  require_rank(rank, comm().size(), "Layout::group");
+  return block().groups[at(rank)];
+}
 
 bool Layout::is_replicated() const { return block().recipe.kind == Recipe::Kind::replicated; }
 
@@ -376,6 +391,7 @@ const Comm& Layout::reduction_comm() const {
 
 Comm Layout::line_comm(int axis) const {
   const Node& node = block();
+  axis = normalize_axis(axis, ndim(), "Layout::line_comm");
   std::shared_ptr<const Comm>& cached = node.lines[at(axis)];
   if (cached != nullptr) return *cached;
   if (!is_cut(axis)) return Comm::self().split(-1);

@@ -10,6 +10,17 @@
 namespace weft::kernels {
 namespace {
 
+/// In double, whose range holds the magnitude of any complex<float>.
+template <class R>
+WEFT_KERNEL double wide_abs(R x) {
+  return std::abs(static_cast<double>(x));
+}
+WEFT_KERNEL double wide_abs(Complex<float> z) {
+  const Complex<double> wide(z);
+  return std::sqrt(wide.re * wide.re + wide.im * wide.im);
+}
+WEFT_KERNEL double wide_abs(Complex<double> z) { return std::hypot(z.re, z.im); }
+
 template <class R>
 WEFT_KERNEL double square_of(R x, double scale) {
   const double wide = static_cast<double>(x) * scale;
@@ -112,25 +123,21 @@ double norm_terms(Device device, index_t n, const T* x, NormTerm term, double po
           Add{});
     case NormTerm::magnitude:
       return reduce(
-          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return static_cast<double>(abs_of(x[i])); },
-          Add{});
+          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); }, Add{});
     case NormTerm::square:
       return reduce(
           device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return square_of(x[i], scale); }, Add{});
     case NormTerm::power:
       return reduce(
-          device, n, 0.0,
-          [=] WEFT_KERNEL(index_t i) { return std::pow(static_cast<double>(abs_of(x[i])), power); },
+          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return std::pow(wide_abs(x[i]), power); },
           Add{});
     case NormTerm::largest:
       return reduce(
-          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return static_cast<double>(abs_of(x[i])); },
-          Larger{});
+          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); }, Larger{});
     case NormTerm::smallest: break;
   }
   return reduce(
-      device, n, infinity, [=] WEFT_KERNEL(index_t i) { return static_cast<double>(abs_of(x[i])); },
-      Smaller{});
+      device, n, infinity, [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); }, Smaller{});
 }
 
 template <class Device, class T>
@@ -143,7 +150,7 @@ void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, co
     out[o * inner + k] = result;
   };
   const auto magnitude_at = [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-    return static_cast<double>(abs_of(value(o, i, k)));
+    return wide_abs(value(o, i, k));
   };
   switch (term) {
     case NormTerm::nonzero:

@@ -227,14 +227,14 @@ Accumulator<T> dot(const DistributedArray<T>& x, const DistributedArray<T>& y,
 }
 
 template <Scalar T>
-Accumulator<T> axpy_dot(std::type_identity_t<T> a, const DistributedArray<T>& x,
-                        DistributedArray<T>& y, const DistributedArray<T>& z) {
+Accumulator<T> axpy_dot(Coefficient<T> a, const DistributedArray<T>& x, DistributedArray<T>& y,
+                        const DistributedArray<T>& z) {
   detail::require_equal(x.layout(), y.layout(), "axpy_dot");
   detail::require_equal(z.layout(), y.layout(), "axpy_dot");
   return sum_array(y, [&](index_t first, index_t count) {
     return dispatch(y.device(), [&](auto device) {
-      return number(kernels::axpy_dot(device, count, kernel_value(a), kernel_cast(x.data()) + first,
-                                      kernel_cast(y.data()) + first,
+      return number(kernels::axpy_dot(device, count, kernel_value(a.value),
+                                      kernel_cast(x.data()) + first, kernel_cast(y.data()) + first,
                                       kernel_cast(z.data()) + first));
     });
   });
@@ -319,8 +319,8 @@ void verify_replicas(const DistributedArray<T>& x) {
 #define INSTANTIATE(T)                                                                       \
   template Accumulator<T> dot<T>(const DistributedArray<T>&, const DistributedArray<T>&,     \
                                  Conjugate);                                                 \
-  template Accumulator<T> axpy_dot<T>(T, const DistributedArray<T>&, DistributedArray<T>&,   \
-                                      const DistributedArray<T>&);                           \
+  template Accumulator<T> axpy_dot<T>(Coefficient<T>, const DistributedArray<T>&,            \
+                                      DistributedArray<T>&, const DistributedArray<T>&);     \
   template Accumulator<T> sum<T>(const DistributedArray<T>&);                                \
   template double norm<T>(const DistributedArray<T>&, double);                               \
   template DistributedArray<Real<T>> norm_along<T>(const DistributedArray<T>&, int, double); \

@@ -157,8 +157,8 @@ std::int64_t code(E value) {
   return static_cast<std::int64_t>(value);
 }
 
-void verify_if_checking(const std::shared_ptr<CommState>& state, const detail::Fingerprint& call) {
-  if (state->checking) verify(*state, call);
+void verify_if_checking(CommState& state, const detail::Fingerprint& call) {
+  if (state.checking) verify(state, call);
 }
 
 /// The length of this rank's part by the parts of the root.
@@ -200,9 +200,14 @@ Comm::Comm(std::shared_ptr<Transport> transport)
 Comm::Comm(std::shared_ptr<detail::CommState> state, Device device)
     : state_(std::move(state)), device_(device) {}
 
-int Comm::rank() const { return state_->transport->rank(); }
-int Comm::size() const { return state_->transport->size(); }
-std::string_view Comm::transport() const { return state_->transport->name(); }
+CommState& Comm::state() const {
+  require(valid(), "this communicator is not valid: its split left this rank out");
+  return *state_;
+}
+
+int Comm::rank() const { return state().transport->rank(); }
+int Comm::size() const { return state().transport->size(); }
+std::string_view Comm::transport() const { return state().transport->name(); }
 Device Comm::device() const { return device_; }
 
 Comm Comm::on(Device device) const {
@@ -216,32 +221,32 @@ bool operator==(const Comm& a, const Comm& b) {
 }
 
 Comm Comm::split(int color, int key) const {
-  std::shared_ptr<Transport> part = state_->transport->split(color, key);
-  if (part == nullptr) return {std::shared_ptr<CommState>(), device_};
-  auto state = std::make_shared<CommState>();
-  state->transport = std::move(part);
-  state->checking = state_->checking;
-  return {std::move(state), device_};
+  std::shared_ptr<Transport> transport = state().transport->split(color, key);
+  if (transport == nullptr) return {std::shared_ptr<CommState>(), device_};
+  auto part = std::make_shared<CommState>();
+  part->transport = std::move(transport);
+  part->checking = state().checking;
+  return {std::move(part), device_};
 }
 
 Comm Comm::dup() const { return split(0, rank()); }
 
 Request Comm::do_barrier(When when) const {
-  verify_if_checking(state_, {code(CallKind::barrier), any, any, any, any, any});
+  verify_if_checking(state(), {code(CallKind::barrier), any, any, any, any, any});
   return issue_call(
-      state_, CallKind::barrier, one_message(*state_, 0), {}, {}, ReduceOp::sum, when,
-      [&](ConstMemory, Memory, ReduceOp, When w) { return state_->transport->barrier(w); });
+      state_, CallKind::barrier, one_message(state(), 0), {}, {}, ReduceOp::sum, when,
+      [&](ConstMemory, Memory, ReduceOp, When w) { return state().transport->barrier(w); });
 }
 
 Request Comm::do_broadcast(Memory data, int root, When when) const {
-  require_root(*state_, root, "broadcast");
+  require_root(state(), root, "broadcast");
   require_memory(data, "broadcast");
-  verify_if_checking(state_,
+  verify_if_checking(state(),
                      {code(CallKind::broadcast), code(data.dtype), any, root, data.count, any});
-  const Traffic traffic = rank() == root ? one_message(*state_, data.bytes()) : Traffic();
+  const Traffic traffic = rank() == root ? one_message(state(), data.bytes()) : Traffic();
   return issue_call(state_, CallKind::broadcast, traffic, data, data, ReduceOp::sum, when,
                     [&](ConstMemory, Memory both, ReduceOp, When w) {
-                      return state_->transport->broadcast(both, root, w);
+                      return state().transport->broadcast(both, root, w);
                     });
 }
 
@@ -250,16 +255,16 @@ Request Comm::do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) c
   require_count(out, in.count, "out", "allreduce");
   require_op(in.dtype, op, "allreduce");
   require_no_overlap(in, out, in.data, "allreduce");
-  verify_if_checking(state_,
+  verify_if_checking(state(),
                      {code(CallKind::allreduce), code(in.dtype), code(op), any, in.count, any});
-  return issue_call(state_, CallKind::allreduce, one_message(*state_, in.bytes()), in, out, op,
+  return issue_call(state_, CallKind::allreduce, one_message(state(), in.bytes()), in, out, op,
                     when, [&](ConstMemory from, Memory to, ReduceOp o, When w) {
-                      return state_->transport->allreduce(from, to, o, w);
+                      return state().transport->allreduce(from, to, o, w);
                     });
 }
 
 Request Comm::do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) const {
-  require_root(*state_, root, "reduce");
+  require_root(state(), root, "reduce");
   require_memory(in, "reduce");
   require_op(in.dtype, op, "reduce");
   if (rank() == root) {
@@ -269,11 +274,11 @@ Request Comm::do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When 
   } else {
     out = Memory(nullptr, 0, in.dtype, in.where);
   }
-  verify_if_checking(state_,
+  verify_if_checking(state(),
                      {code(CallKind::reduce), code(in.dtype), code(op), root, in.count, any});
-  return issue_call(state_, CallKind::reduce, one_message(*state_, in.bytes()), in, out, op, when,
+  return issue_call(state_, CallKind::reduce, one_message(state(), in.bytes()), in, out, op, when,
                     [&](ConstMemory from, Memory to, ReduceOp o, When w) {
-                      return state_->transport->reduce(from, to, o, root, w);
+                      return state().transport->reduce(from, to, o, root, w);
                     });
 }
 
@@ -281,86 +286,86 @@ Request Comm::do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, 
                                 When when) const {
   require_same(in, out, "reduce_scatter");
   require_op(in.dtype, op, "reduce_scatter");
-  require_parts(*state_, parts, in, "in", "reduce_scatter");
+  require_parts(state(), parts, in, "in", "reduce_scatter");
   require_count(out, parts.count(rank()), "out", "reduce_scatter");
   require_no_overlap(in, out, in.part(parts.offset(rank()), 0).data, "reduce_scatter");
-  verify_if_checking(state_, {code(CallKind::reduce_scatter), code(in.dtype), code(op), any,
-                              in.count, detail::hash_of(parts)});
-  return issue_call(state_, CallKind::reduce_scatter, messages_of(*state_, parts, in.dtype), in,
+  verify_if_checking(state(), {code(CallKind::reduce_scatter), code(in.dtype), code(op), any,
+                               in.count, detail::hash_of(parts)});
+  return issue_call(state_, CallKind::reduce_scatter, messages_of(state(), parts, in.dtype), in,
                     out, op, when, [&](ConstMemory from, Memory to, ReduceOp o, When w) {
-                      return state_->transport->reduce_scatter(from, parts, to, o, w);
+                      return state().transport->reduce_scatter(from, parts, to, o, w);
                     });
 }
 
 Request Comm::do_all_gather(ConstMemory in, Memory out, const Parts& parts, When when) const {
   require_same(in, out, "all_gather");
-  require_parts(*state_, parts, out, "out", "all_gather");
+  require_parts(state(), parts, out, "out", "all_gather");
   require_count(in, parts.count(rank()), "in", "all_gather");
   require_no_overlap(out, in, out.part(parts.offset(rank()), 0).data, "all_gather");
   verify_if_checking(
-      state_, {code(CallKind::all_gather), code(in.dtype), any, any, any, detail::hash_of(parts)});
-  return issue_call(state_, CallKind::all_gather, one_message(*state_, in.bytes()), in, out,
+      state(), {code(CallKind::all_gather), code(in.dtype), any, any, any, detail::hash_of(parts)});
+  return issue_call(state_, CallKind::all_gather, one_message(state(), in.bytes()), in, out,
                     ReduceOp::sum, when, [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state_->transport->all_gather(from, to, parts, w);
+                      return state().transport->all_gather(from, to, parts, w);
                     });
 }
 
 Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) const {
-  require_root(*state_, root, "gather");
+  require_root(state(), root, "gather");
   require_memory(in, "gather");
   if (rank() == root) {
     require_same(in, out, "gather");
-    require_parts(*state_, parts, out, "out", "gather");
+    require_parts(state(), parts, out, "out", "gather");
     require_count(in, parts.count(root), "in", "gather");
     require_no_overlap(out, in, out.part(parts.offset(root), 0).data, "gather");
   } else {
     out = Memory(nullptr, 0, in.dtype, in.where);
   }
-  if (state_->checking) {
-    verify(*state_, {code(CallKind::gather), code(in.dtype), any, root, any, any});
-    const index_t planned = roots_count(*state_, parts, root);
+  if (state().checking) {
+    verify(state(), {code(CallKind::gather), code(in.dtype), any, root, any, any});
+    const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, in.count, planned, rank(), "gather");
   }
-  const Traffic traffic = rank() == root ? Traffic() : one_message(*state_, in.bytes());
+  const Traffic traffic = rank() == root ? Traffic() : one_message(state(), in.bytes());
   return issue_call(state_, CallKind::gather, traffic, in, out, ReduceOp::sum, when,
                     [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state_->transport->gather(from, to, parts, root, w);
+                      return state().transport->gather(from, to, parts, root, w);
                     });
 }
 
 Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int root,
                          When when) const {
-  require_root(*state_, root, "scatter");
+  require_root(state(), root, "scatter");
   require_memory(out, "scatter");
   Traffic traffic;
   if (rank() == root) {
     require_same(in, out, "scatter");
-    require_parts(*state_, parts, in, "in", "scatter");
+    require_parts(state(), parts, in, "in", "scatter");
     require_count(out, parts.count(root), "out", "scatter");
     require_no_overlap(in, out, in.part(parts.offset(root), 0).data, "scatter");
-    traffic = messages_of(*state_, parts, in.dtype);
+    traffic = messages_of(state(), parts, in.dtype);
   } else {
     in = ConstMemory(nullptr, 0, out.dtype, out.where);
   }
-  if (state_->checking) {
-    verify(*state_, {code(CallKind::scatter), code(out.dtype), any, root, any, any});
-    const index_t planned = roots_count(*state_, parts, root);
+  if (state().checking) {
+    verify(state(), {code(CallKind::scatter), code(out.dtype), any, root, any, any});
+    const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, planned, out.count, root, "scatter");
   }
   return issue_call(state_, CallKind::scatter, traffic, in, out, ReduceOp::sum, when,
                     [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state_->transport->scatter(from, parts, to, root, w);
+                      return state().transport->scatter(from, parts, to, root, w);
                     });
 }
 
 Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
                             When when) const {
   require_same(in, out, "all_to_all");
-  require_parts(*state_, sent, in, "in", "all_to_all");
-  require_parts(*state_, received, out, "out", "all_to_all");
+  require_parts(state(), sent, in, "in", "all_to_all");
+  require_parts(state(), received, out, "out", "all_to_all");
   require_no_overlap(in, out, nullptr, "all_to_all");
-  if (state_->checking) {
-    verify(*state_, {code(CallKind::all_to_all), code(in.dtype), any, any, any, any});
+  if (state().checking) {
+    verify(state(), {code(CallKind::all_to_all), code(in.dtype), any, any, any, any});
     const auto ranks = static_cast<std::size_t>(size());
     std::vector<index_t> mine(ranks);
     std::vector<index_t> theirs(ranks);
@@ -368,7 +373,7 @@ Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const
       mine[static_cast<std::size_t>(peer)] = sent.count(peer);
     Parts one_each;
     one_each.make_even(size(), 1);
-    state_->transport->all_to_all(mine, one_each, theirs, one_each, When::now);
+    state().transport->all_to_all(mine, one_each, theirs, one_each, When::now);
     int wrong = 0;
     while (wrong < size() - 1 && theirs[static_cast<std::size_t>(wrong)] == received.count(wrong)) {
       ++wrong;
@@ -376,39 +381,39 @@ Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const
     agree_on_count(*this, theirs[static_cast<std::size_t>(wrong)], received.count(wrong), wrong,
                    "all_to_all");
   }
-  return issue_call(state_, CallKind::all_to_all, messages_of(*state_, sent, in.dtype), in, out,
+  return issue_call(state_, CallKind::all_to_all, messages_of(state(), sent, in.dtype), in, out,
                     ReduceOp::sum, when, [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state_->transport->all_to_all(from, sent, to, received, w);
+                      return state().transport->all_to_all(from, sent, to, received, w);
                     });
 }
 
 bool Comm::shares_memory(Device device) const {
-  return state_->transport->shares_memory() && state_->transport->accepts(device);
+  return state().transport->shares_memory() && state().transport->accepts(device);
 }
 
 void Comm::read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const {
-  verify_if_checking(state_, {code(CallKind::all_to_all), code(mine.dtype), any, any, any, any});
-  record(*state_, CallKind::all_to_all, messages_of(*state_, sent, mine.dtype));
-  const detail::CallTimer timer(*state_, CallKind::all_to_all);
-  state_->transport->read_peers(mine, reader);
+  verify_if_checking(state(), {code(CallKind::all_to_all), code(mine.dtype), any, any, any, any});
+  record(state(), CallKind::all_to_all, messages_of(state(), sent, mine.dtype));
+  const detail::CallTimer timer(state(), CallKind::all_to_all);
+  state().transport->read_peers(mine, reader);
 }
 
 Request Comm::start_send(ConstMemory data, int to) const {
-  require_root(*state_, to, "send");
+  require_root(state(), to, "send");
   require_memory(data, "send");
   Traffic traffic;
   traffic.add(data.bytes());
   return issue_call(
       state_, CallKind::send, traffic, data, {}, ReduceOp::sum, When::later,
-      [&](ConstMemory from, Memory, ReduceOp, When) { return state_->transport->send(from, to); });
+      [&](ConstMemory from, Memory, ReduceOp, When) { return state().transport->send(from, to); });
 }
 
 Request Comm::start_recv(Memory data, int from) const {
-  require_root(*state_, from, "recv");
+  require_root(state(), from, "recv");
   require_memory(data, "recv");
   return issue_call(
       state_, CallKind::recv, {}, {}, data, ReduceOp::sum, When::later,
-      [&](ConstMemory, Memory to, ReduceOp, When) { return state_->transport->recv(to, from); });
+      [&](ConstMemory, Memory to, ReduceOp, When) { return state().transport->recv(to, from); });
 }
 
 void Comm::barrier() const { do_barrier(When::now).wait(); }
@@ -439,7 +444,7 @@ void Comm::send(ConstMemory data, int to) const { start_send(data, to).wait(); }
 void Comm::recv(Memory data, int from) const { start_recv(data, from).wait(); }
 void Comm::sendrecv(ConstMemory out, int to, Memory in, int from) const {
   // Before anything is begun: an error with a message under way would be one of all ranks.
-  require_root(*state_, to, "sendrecv");
+  require_root(state(), to, "sendrecv");
   require_memory(out, "sendrecv");
   Request receiving = start_recv(in, from);
   send(out, to);
@@ -449,33 +454,33 @@ void Comm::sendrecv(ConstMemory out, int to, Memory in, int from) const {
 // Even collectives are uneven ones whose parts are all alike.
 
 void Comm::reduce_scatter(ConstMemory in, Memory out, ReduceOp op) const {
-  state_->even_in.make_even(size(), out.count);
-  require_count(in, state_->even_in.extent(), "in", "reduce_scatter");
-  reduce_scatter_v(in, state_->even_in, out, op);
+  state().even_in.make_even(size(), out.count);
+  require_count(in, state().even_in.extent(), "in", "reduce_scatter");
+  reduce_scatter_v(in, state().even_in, out, op);
 }
 void Comm::all_gather(ConstMemory in, Memory out) const {
-  state_->even_out.make_even(size(), in.count);
-  require_count(out, state_->even_out.extent(), "out", "all_gather");
-  all_gather_v(in, out, state_->even_out);
+  state().even_out.make_even(size(), in.count);
+  require_count(out, state().even_out.extent(), "out", "all_gather");
+  all_gather_v(in, out, state().even_out);
 }
 void Comm::gather(ConstMemory in, Memory out, int root) const {
-  require_root(*state_, root, "gather");
-  state_->even_out.make_even(size(), in.count);
-  if (rank() == root) require_count(out, state_->even_out.extent(), "out", "gather");
-  gather_v(in, out, state_->even_out, root);
+  require_root(state(), root, "gather");
+  state().even_out.make_even(size(), in.count);
+  if (rank() == root) require_count(out, state().even_out.extent(), "out", "gather");
+  gather_v(in, out, state().even_out, root);
 }
 void Comm::scatter(ConstMemory in, Memory out, int root) const {
-  require_root(*state_, root, "scatter");
-  state_->even_in.make_even(size(), out.count);
-  if (rank() == root) require_count(in, state_->even_in.extent(), "in", "scatter");
-  scatter_v(in, state_->even_in, out, root);
+  require_root(state(), root, "scatter");
+  state().even_in.make_even(size(), out.count);
+  if (rank() == root) require_count(in, state().even_in.extent(), "in", "scatter");
+  scatter_v(in, state().even_in, out, root);
 }
 void Comm::all_to_all(ConstMemory in, Memory out) const {
   require(in.count % size() == 0, "Comm::all_to_all: {} elements cannot be divided among {} ranks",
           in.count, size());
   require_count(out, in.count, "out", "all_to_all");
-  state_->even_in.make_even(size(), in.count / size());
-  all_to_all_v(in, state_->even_in, out, state_->even_in);
+  state().even_in.make_even(size(), in.count / size());
+  all_to_all_v(in, state().even_in, out, state().even_in);
 }
 
 Request Comm::start_barrier() const { return do_barrier(When::later); }
@@ -511,12 +516,12 @@ void Comm::agree(std::string_view complaint) const {
   std::vector<index_t> lengths(static_cast<std::size_t>(size()));
   Parts one_each;
   one_each.make_even(size(), 1);
-  state_->transport->all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
+  state().transport->all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
   const Parts parts(std::move(lengths));
   if (parts.extent() == 0) return;
 
   std::string all(static_cast<std::size_t>(parts.extent()), ' ');
-  state_->transport->all_gather({complaint.data(), length, DType::u8, Device::cpu()},
+  state().transport->all_gather({complaint.data(), length, DType::u8, Device::cpu()},
                                 {all.data(), parts.extent(), DType::u8, Device::cpu()}, parts,
                                 When::now);
   // The same complaint is told once, with all who made it.
@@ -543,11 +548,11 @@ void Comm::agree(std::string_view complaint) const {
   throw AgreedError(text);
 }
 
-void Comm::abort(const std::string& reason) const noexcept { state_->transport->abort(reason); }
+void Comm::abort(const std::string& reason) const noexcept { state().transport->abort(reason); }
 
-const Stats& Comm::stats() const { return state_->stats; }
-void Comm::reset_stats() const { state_->stats = {}; }
-bool Comm::checks_calls() const { return state_->checking; }
-void Comm::check_calls(bool on) const { state_->checking = on; }
+const Stats& Comm::stats() const { return state().stats; }
+void Comm::reset_stats() const { state().stats = {}; }
+bool Comm::checks_calls() const { return state().checking; }
+void Comm::check_calls(bool on) const { state().checking = on; }
 
 }  // namespace weft

@@ -87,13 +87,22 @@ void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code,
   const std::string text = fmt::format(
       "rank {} sent {}{} bytes to rank {}, which was to receive {}", job_rank(comm_, piece.from),
       known ? "" : "more than ", sent, job_rank(comm_, rank_in(comm_)), piece.message_bytes);
-  for (std::size_t i = call.completed + 1; i < call.pieces.size(); ++i) {
+  cancel_receives(call, call.completed + 1);
+  release(call);
+  throw CommError(text);
+}
+
+void MpiCalls::cancel_receives(MpiCall& call, std::size_t first) {
+  for (std::size_t i = first; i < call.pieces.size(); ++i) {
     if (call.pieces[i].from < 0) continue;
     MPI_Cancel(&call.pieces[i].request);
     MPI_Request_free(&call.pieces[i].request);
   }
-  release(call);
-  throw CommError(text);
+}
+
+void MpiCalls::abandon(const Ticket& ticket) noexcept {
+  MpiCall* call = find(ticket);
+  if (call != nullptr) cancel_receives(*call, call->completed);
 }
 
 bool MpiCalls::test(const Ticket& ticket) {

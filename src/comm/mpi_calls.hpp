@@ -70,8 +70,12 @@ class MpiCalls {
   Ticket finish(MpiCall& call, When when);
   bool test(const Ticket& ticket);
   void wait(const Ticket& ticket);
+  /// Cancels what the call would still receive. Sends only read, and collectives cannot be
+  /// cancelled: they are forgotten, since the job is about to end.
+  void abandon(const Ticket& ticket) noexcept;
 
  private:
+  void cancel_receives(MpiCall& call, std::size_t first);
   void release(MpiCall& call);
   MpiCall* find(const Ticket& ticket);
   /// Completes pieces until one is not ready; with When::now, waits for it. True after the last.

@@ -50,9 +50,7 @@ MPI_Op small_float_op(ReduceOp op) {
 
 }  // namespace
 
-void check(int code, const char* call) {
-  if (code == MPI_SUCCESS) [[likely]]
-    return;
+void throw_mpi_error(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);

@@ -10,8 +10,13 @@
 
 namespace weft::detail {
 
+[[noreturn]] void throw_mpi_error(int code, const char* call);
+
 /// Throws a CommError with MPI's own words unless `code` is success.
-void check(int code, const char* call);
+inline void check(int code, const char* call) {
+  if (code != MPI_SUCCESS) [[unlikely]]
+    throw_mpi_error(code, call);
+}
 
 bool mpi_is_finalized();
 

@@ -81,6 +81,7 @@ class MpiTransport final : public Transport {
 
   bool test(const Ticket& ticket) override { return calls_.test(ticket); }
   void wait(const Ticket& ticket) override { calls_.wait(ticket); }
+  void abandon(const Ticket& ticket) noexcept override { calls_.abandon(ticket); }
   void abort(const std::string& reason) noexcept override { abort_job(reason.c_str()); }
 
  private:

@@ -30,12 +30,11 @@ Request& Request::operator=(Request&& other) noexcept {
 
 Request::~Request() {
   if (state_ == nullptr) return;
+  if (std::uncaught_exceptions() > 0) {
+    state_->transport->abandon(ticket_);
+    return;
+  }
   try {
-    // With an exception on its way this rank will not do its part in what peers wait for: unless
-    // they are told, both sides would wait here.
-    if (std::uncaught_exceptions() > 0) {
-      state_->transport->abort("an error left a communication unfinished that had been started");
-    }
     wait();
   } catch (const std::exception&) {
     // The failure is known to the communicator: its next call reports it.

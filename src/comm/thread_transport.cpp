@@ -40,6 +40,12 @@ struct Expected {
   Memory front() const { return ring[arrived % ring.size()]; }
 };
 
+class ThreadTransport;
+
+/// All transports of one rank. While it waits in one of them it must do its share in the others
+/// too, or ranks that wait in different orders would wait for each other.
+using RankTransports = std::vector<ThreadTransport*>;
+
 /// Ranks are threads of one process, and read each other's memory directly.
 ///
 /// A collective has two moments: a rank *announces* it in its slot, and once all have, it *works*:
@@ -47,14 +53,21 @@ struct Expected {
 /// ranks have worked, or, if the data travelled in the slots, when this one has.
 class ThreadTransport final : public Transport {
  public:
-  ThreadTransport(std::shared_ptr<ThreadTeam> team, int rank)
+  ThreadTransport(std::shared_ptr<ThreadTeam> team, int rank,
+                  std::shared_ptr<RankTransports> siblings)
       : Transport(rank, team->size()),
         team_(std::move(team)),
+        siblings_(std::move(siblings)),
         board_(team_->board(rank)),
         oversubscribed_(team_->job_ranks > available_cores()),
         expected_(static_cast<std::size_t>(size())),
         inputs_(static_cast<std::size_t>(size())),
-        outputs_(static_cast<std::size_t>(size())) {}
+        outputs_(static_cast<std::size_t>(size())) {
+    siblings_->push_back(this);
+  }
+  ~ThreadTransport() override { std::erase(*siblings_, this); }
+  ThreadTransport(const ThreadTransport&) = delete;
+  ThreadTransport& operator=(const ThreadTransport&) = delete;
 
   std::string_view name() const override { return "thread"; }
   bool accepts(Device device) const override { return device.host_accessible(); }
@@ -118,7 +131,7 @@ class ThreadTransport final : public Transport {
   }
 
   bool test(const Ticket& ticket) override {
-    progress();
+    progress_all();
     const bool complete = is_complete(ticket);
     leave_if_failed();
     return complete;
@@ -148,7 +161,11 @@ class ThreadTransport final : public Transport {
   bool all_worked(std::uint64_t collectives);
   bool all_announced(std::uint64_t sequence);
 
-  /// Does this rank's share of everything that is ready. Never waits.
+  /// Does this rank's share of everything that is ready, here and in its other transports. Never
+  /// waits.
+  void progress_all() {
+    for (ThreadTransport* transport : *siblings_) transport->progress();
+  }
   void progress();
   void progress_messages();
   void work(const CollectiveCall& call, std::uint64_t sequence);
@@ -167,6 +184,7 @@ class ThreadTransport final : public Transport {
   [[noreturn]] void leave();
 
   std::shared_ptr<ThreadTeam> team_;
+  std::shared_ptr<RankTransports> siblings_;
   RankBoard& board_;
   bool oversubscribed_;
 
@@ -200,7 +218,7 @@ template <class Done>
 void ThreadTransport::wait_until(Done done) {
   Waiter waiter(oversubscribed_);
   for (;;) {
-    progress();
+    progress_all();
     const bool complete = done();
     if (!complete && !waiter.pause()) continue;
     // Also after completion: a peer that saw a failure has skipped its share of the work.
@@ -441,7 +459,7 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
   const std::shared_ptr<ThreadTeam> team = handed_over;
   barrier(When::now);
   if (position == 0) handed_over = nullptr;
-  return color < 0 ? nullptr : std::make_shared<ThreadTransport>(team, position);
+  return color < 0 ? nullptr : std::make_shared<ThreadTransport>(team, position, siblings_);
 }
 
 }  // namespace
@@ -454,7 +472,8 @@ std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks) {
   std::vector<std::shared_ptr<Transport>> transports;
   transports.reserve(members.size());
   for (int rank = 0; rank < ranks; ++rank) {
-    transports.push_back(std::make_shared<ThreadTransport>(team, rank));
+    transports.push_back(
+        std::make_shared<ThreadTransport>(team, rank, std::make_shared<RankTransports>()));
   }
   return transports;
 }

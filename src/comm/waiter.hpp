@@ -18,8 +18,8 @@ class Waiter {
   }
 
  private:
-  static constexpr int spins = 2000;
-  static constexpr int yields = 2000;
+  static constexpr int spins = 200;     // about 10 us
+  static constexpr int yields = 20000;  // about 10 ms
 
   int step_;
   bool started_ = false;

@@ -5,26 +5,20 @@
 
 #include <weft/array/distributed_array.hpp>
 
-#include <type_traits>
-
 namespace weft {
-
-/// A number that an array of T can be multiplied with without losing digits or its imaginary part.
-template <class S, class T>
-concept Factor = std::same_as<S, T> || std::same_as<S, Real<T>> || std::integral<S>;
 
 /// y = x
 template <Scalar T>
 void copy(const DistributedArray<T>& x, DistributedArray<T>& y);
 /// x *= a
 template <Scalar T>
-void scale(std::type_identity_t<T> a, DistributedArray<T>& x);
+void scale(Coefficient<T> a, DistributedArray<T>& x);
 /// y += a x
 template <Scalar T>
-void axpy(std::type_identity_t<T> a, const DistributedArray<T>& x, DistributedArray<T>& y);
+void axpy(Coefficient<T> a, const DistributedArray<T>& x, DistributedArray<T>& y);
 /// y = a x + b y; with b = 0, y is not read
 template <Scalar T>
-void axpby(std::type_identity_t<T> a, const DistributedArray<T>& x, std::type_identity_t<T> b,
+void axpby(Coefficient<T> a, const DistributedArray<T>& x, Coefficient<T> b,
            DistributedArray<T>& y);
 /// y *= x, element by element
 template <Scalar T>
@@ -63,7 +57,7 @@ DistributedArray<T>& operator*=(DistributedArray<T>& y, const DistributedArray<T
 }
 template <Scalar T, Factor<T> S>
 DistributedArray<T>& operator*=(DistributedArray<T>& y, S a) {
-  scale(static_cast<T>(a), y);
+  scale(a, y);
   return y;
 }
 template <Scalar T>
@@ -84,7 +78,7 @@ DistributedArray<T> operator*(const DistributedArray<T>& x, const DistributedArr
 template <Scalar T, Factor<T> S>
 DistributedArray<T> operator*(S a, const DistributedArray<T>& x) {
   DistributedArray<T> scaled(x.layout(), uninitialized);
-  axpby(static_cast<T>(a), x, T{}, scaled);
+  axpby(a, x, T{}, scaled);
   return scaled;
 }
 template <Scalar T, Factor<T> S>

@@ -106,6 +106,18 @@ class DistributedArray {
   std::vector<DistributedArray> parts_;
 };
 
+namespace detail {
+/// A value that a program computes, as an element: narrowed if need be, since it says so.
+template <Scalar T, class V>
+T element(V value) {
+  if constexpr (std::integral<V>) {
+    return static_cast<Real<T>>(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+}  // namespace detail
+
 template <Scalar T>
 template <class F>
   requires std::invocable<F&, const Index&>
@@ -116,7 +128,7 @@ void DistributedArray<T>::fill(F f) {
   T* values = device().host_accessible() ? data_ : staged.data();
   Index at = box.offset;
   for (index_t i = 0; i < count_; ++i) {
-    values[i] = static_cast<T>(f(static_cast<const Index&>(at)));
+    values[i] = detail::element<T>(f(static_cast<const Index&>(at)));
     for (int axis = at.ndim() - 1; axis >= 0; --axis) {
       if (++at[axis] < box.end(axis)) break;
       at[axis] = box.offset[axis];

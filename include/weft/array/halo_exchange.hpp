@@ -82,4 +82,13 @@ class HaloExchange {
   std::unique_ptr<Plan> plan_;
 };
 
+/// This rank's part with ghost cells around it; for repeated use make a HaloExchange.
+template <Scalar T>
+PaddedPart<T> with_ghost_cells(const DistributedArray<T>& x, std::vector<HaloWidth> widths,
+                               HaloOptions options = {}) {
+  HaloExchange<T> halo(x.layout(), std::move(widths), options);
+  halo.run(x);
+  return halo.padded(x);
+}
+
 }  // namespace weft

@@ -40,8 +40,9 @@ class Layout {
   Layout on(Device device) const;
   /// The same kind of layout for each group of ranks by itself: ranks that have the same number in
   /// `groups` (one per rank) share one copy of the array. Collective, since reductions get a
-  /// communicator per group. Bricks get a new grid; a list of extents is cut up like the ranks.
-  Layout within(std::span<const int> groups) const;
+  /// communicator per group. The array is cut anew for the ranks of a group, into equal parts
+  /// unless extents are given (one per rank, for a layout that is cut along one axis).
+  Layout within(std::span<const int> groups, std::vector<index_t> extents = {}) const;
   /// What remains after a reduction along an axis. Collective the first time if the axis is cut.
   Layout without(int axis) const;
 

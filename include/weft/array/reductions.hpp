@@ -1,11 +1,12 @@
 #pragma once
 
-// Sums, products and norms over all ranks. Each element counts once, however many ranks have it;
-// all ranks get the same result. One allreduce each, and none on replicated layouts.
+// Sums, products and norms over all ranks. Each element counts once, however many ranks have it.
+// All ranks get the same result, bit by bit; within groups, all ranks of a group. One allreduce
+// each (two if the squares of a norm leave the range of numbers), and none on replicated layouts.
 
 #include <weft/array/distributed_array.hpp>
 
-#include <type_traits>
+#include <cstdint>
 
 namespace weft {
 
@@ -17,8 +18,8 @@ Accumulator<T> dot(const DistributedArray<T>& x, const DistributedArray<T>& y,
                    Conjugate conjugate = Conjugate::first);
 /// y += a x, and at the same time dot(z, y) of the new y; z may be y.
 template <Scalar T>
-Accumulator<T> axpy_dot(std::type_identity_t<T> a, const DistributedArray<T>& x,
-                        DistributedArray<T>& y, const DistributedArray<T>& z);
+Accumulator<T> axpy_dot(Coefficient<T> a, const DistributedArray<T>& x, DistributedArray<T>& y,
+                        const DistributedArray<T>& z);
 
 template <Scalar T>
 Accumulator<T> sum(const DistributedArray<T>& x);
@@ -35,7 +36,8 @@ T max(const DistributedArray<T>& x);
 template <Scalar T>
 double norm(const DistributedArray<T>& x, double order = 2);
 /// The same norm of each line along an axis, as an array without that axis. Where the axis is cut,
-/// one allreduce among the ranks of a line; else none.
+/// one allreduce among the ranks of a line; else none. Order 2 takes squares, which overflow from
+/// 1e154 on.
 template <Scalar T>
 DistributedArray<Real<T>> norm_along(const DistributedArray<T>& x, int axis, double order = 2);
 

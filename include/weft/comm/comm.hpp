@@ -50,6 +50,7 @@ class Comm {
   void reduce(ConstMemory in, Memory out, ReduceOp op, int root) const;
   /// Reduces `in` and leaves part r of the result on rank r.
   void reduce_scatter(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
+  /// `parts` must be the same on all ranks, here and in all_gather_v.
   void reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
                         ReduceOp op = ReduceOp::sum) const;
   void all_gather(ConstMemory in, Memory out) const;
@@ -112,6 +113,8 @@ class Comm {
 
  private:
   Comm(std::shared_ptr<detail::CommState> state, Device device);
+  /// Throws if this is not a communicator.
+  detail::CommState& state() const;
   Request do_barrier(When when) const;
   Request do_broadcast(Memory data, int root, When when) const;
   Request do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const;

@@ -29,8 +29,9 @@ std::string_view name_of(CallKind kind);
 /// What one rank has done on one communicator by calls of one kind.
 struct CallStats {
   index_t calls = 0;
-  /// Parts that went to other ranks: one per send, one per non-empty part of a scatter or an
-  /// all_to_all, one per other collective with more than one rank.
+  /// What this rank handed over to others: one per send; one per non-empty part of another rank in
+  /// scatter (on the root), reduce_scatter and all_to_all; one per call of the others, except for
+  /// those who only receive in broadcast and gather.
   index_t messages = 0;
   index_t bytes = 0;
   double seconds = 0;

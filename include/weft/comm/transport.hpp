@@ -10,6 +10,7 @@
 
 namespace weft {
 
+/// `avg` is the sum, in the elements' type, divided by the number of ranks.
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor, avg };
 
 std::string_view name_of(ReduceOp op);
@@ -106,6 +107,9 @@ class Transport {
   /// True when the call is complete. Makes progress on all calls of this rank.
   virtual bool test(const Ticket& ticket) = 0;
   virtual void wait(const Ticket& ticket) = 0;
+  /// Lets go of a call because an error is on its way: this rank will not do its part in what its
+  /// peers wait for. Afterwards the call does not touch the caller's memory.
+  virtual void abandon(const Ticket& ticket) noexcept;
 
   /// Makes every rank leave its calls, present and future, with an AbortedError that names this
   /// rank and the reason; or, where the backend cannot, ends the job with that message.

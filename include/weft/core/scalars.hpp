@@ -2,6 +2,7 @@
 
 #include <complex>
 #include <concepts>
+#include <type_traits>
 
 namespace weft {
 
@@ -31,6 +32,28 @@ inline constexpr bool is_complex = !std::same_as<T, Real<T>>;
 /// What sums over T are kept and returned in: double, or complex<double>.
 template <class T>
 using Accumulator = std::conditional_t<is_complex<T>, std::complex<double>, double>;
+
+/// A number that elements of T can be multiplied with without losing digits or an imaginary part.
+template <class S, class T>
+concept Factor = std::same_as<S, T> || std::same_as<S, Real<T>> || std::integral<S>;
+
+namespace detail {
+/// Takes such numbers as an argument, and no others: a double for an array of floats does not
+/// compile.
+template <class T>
+struct CoefficientOf {
+  T value;
+
+  template <class S>
+    requires(Factor<S, T> && !is_complex<S>)
+  CoefficientOf(S number) : value(static_cast<Real<T>>(number)) {}
+  CoefficientOf(T number) requires is_complex<T> : value(number) {}
+};
+}  // namespace detail
+
+/// The type of a coefficient in front of an array of T, from which T is not deduced.
+template <class T>
+using Coefficient = std::type_identity_t<detail::CoefficientOf<T>>;
 
 }  // namespace weft
 

@@ -1,0 +1,111 @@
+#pragma once
+
+// Measures candidates side by side and prints ratios. Absolute times mean little on shared
+// machines; two things timed in turn, round after round, can be compared.
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace bench {
+
+using Clock = std::chrono::steady_clock;
+
+template <class F>
+double seconds(F&& work, int repeats = 1) {
+  const auto start = Clock::now();
+  for (int i = 0; i < repeats; ++i) work();
+  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+}
+
+inline double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Times of two candidates, one pair per round.
+struct Pair {
+  std::vector<double> ours;
+  std::vector<double> baseline;
+
+  double ratio() const {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / baseline[i]);
+    return median(ratios);
+  }
+};
+
+/// Times both in turn, after one round that does not count.
+template <class Ours, class Baseline>
+Pair compare(int rounds, int repeats, Ours ours, Baseline baseline) {
+  Pair pair;
+  seconds(ours);
+  seconds(baseline);
+  for (int round = 0; round < rounds; ++round) {
+    pair.ours.push_back(seconds(ours, repeats));
+    pair.baseline.push_back(seconds(baseline, repeats));
+  }
+  return pair;
+}
+
+/// Collects rows, prints them as they come and writes them to the file after --json.
+class Report {
+ public:
+  Report(int argc, char** argv, std::string title) : title_(std::move(title)) {
+    for (int i = 1; i + 1 < argc; ++i) {
+      if (std::string(argv[i]) == "--json") file_ = argv[i + 1];
+    }
+    fmt::print("{} ({} cores)\n{:<52}{:>12}{:>12}{:>9}{:>9}\n", title_,
+               std::thread::hardware_concurrency(), "", "ours", "baseline", "ratio", "bar");
+  }
+  ~Report() {
+    if (file_.empty()) return;
+    std::ofstream(file_) << nlohmann::json{{"title", title_},
+                                           {"cores", std::thread::hardware_concurrency()},
+                                           {"rows", rows_}}
+                                .dump(1)
+                         << '\n';
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+
+  void add(const std::string& what, const std::string& baseline, const Pair& pair, double bar) {
+    const double ours = median(pair.ours) * 1e6;
+    const double theirs = median(pair.baseline) * 1e6;
+    row(fmt::format("{} vs {}", what, baseline), fmt::format("{:.2f} us", ours),
+        fmt::format("{:.2f} us", theirs), pair.ratio(), bar);
+    rows_.push_back({{"what", what},
+                     {"baseline", baseline},
+                     {"ours_us", ours},
+                     {"baseline_us", theirs},
+                     {"ratio", pair.ratio()},
+                     {"bar", bar}});
+  }
+  /// A number that is not a ratio, and the most it may be.
+  void add_count(const std::string& what, double value, double bar) {
+    fmt::print("{:<52}{:>12.3g}{:>12}{:>9}{:>9.3g}{}\n", what, value, "", "", bar,
+               value <= bar ? "" : "  MISSED");
+    rows_.push_back({{"what", what}, {"value", value}, {"bar", bar}});
+  }
+
+ private:
+  void row(const std::string& what, const std::string& ours, const std::string& baseline,
+           double ratio, double bar) const {
+    fmt::print("{:<52}{:>12}{:>12}{:>9.3f}{:>9.2f}{}\n", what, ours, baseline, ratio, bar,
+               ratio <= bar ? "" : "  MISSED");
+  }
+
+  std::string title_;
+  std::string file_;
+  nlohmann::json rows_ = nlohmann::json::array();
+};
+
+}  // namespace bench

@@ -1,0 +1,298 @@
+// What arrays cost besides arithmetic: messages, counted by the communicator, and allocations,
+// counted by the memory pool and by the operator new of this file.
+
+#include "array/layouts.hpp"
+
+#include <weft/array/arithmetic.hpp>
+#include <weft/array/halo_exchange.hpp>
+#include <weft/array/redistribute.hpp>
+#include <weft/array/reductions.hpp>
+
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <vector>
+
+namespace {
+
+thread_local bool counting = false;
+thread_local long long news = 0;
+
+}  // namespace
+
+// Sanitizers have their own, which find more than these would.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool counts_news = false;
+#else
+constexpr bool counts_news = true;
+
+// Not inline: where GCC sees free through operator delete, it takes it for a mistake.
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  if (counting) ++news;
+  const auto step = static_cast<std::size_t>(alignment);
+  void* data = std::aligned_alloc(step, (bytes + step) / step * step);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  return operator new(bytes, std::align_val_t(alignof(std::max_align_t)));
+}
+[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+[[gnu::noinline]] void operator delete(void* data, std::size_t, std::align_val_t) noexcept {
+  std::free(data);
+}
+#endif
+
+namespace weft::test {
+namespace {
+
+struct Calls {
+  index_t allreduce = 0;
+  index_t all_to_all = 0;
+  index_t send = 0;
+  index_t all = 0;
+};
+
+Calls calls_of(const Comm& comm, const std::function<void()>& f) {
+  comm.reset_stats();
+  f();
+  const Stats& stats = comm.stats();
+  return {stats[CallKind::allreduce].calls, stats[CallKind::all_to_all].calls,
+          stats[CallKind::send].calls, stats.total().calls};
+}
+
+/// The sends that an exchange makes on this rank, and that it makes exactly as many receives.
+index_t sends_of(const HaloExchange<double>& made, const std::function<void()>& f) {
+  const Comm& comm = made.layout().comm();
+  const Calls calls = calls_of(comm, f);
+  EXPECT_EQ(calls.all, calls.send + comm.stats()[CallKind::recv].calls);
+  return calls.send;
+}
+
+/// Runs `step` once, and then a hundred times without a single allocation.
+void expect_no_allocation(const Comm& comm, const std::function<void()>& step) {
+  comm.check_calls(false);
+  for (int warm_up = 0; warm_up < 2; ++warm_up) step();
+  comm.barrier();
+  const index_t before = memory_stats(Device::cpu()).allocations;
+  comm.barrier();
+  news = 0;
+  counting = true;
+  for (int repeat = 0; repeat < 100; ++repeat) step();
+  counting = false;
+  comm.barrier();
+  EXPECT_EQ(memory_stats(Device::cpu()).allocations, before);
+  if (counts_news && world() == World::thread) {
+    EXPECT_EQ(news, 0);
+  }
+  comm.barrier();
+}
+
+std::vector<HaloWidth> widths_of_one(int ndim) {
+  return std::vector<HaloWidth>(static_cast<std::size_t>(ndim), HaloWidth{1, 1});
+}
+
+}  // namespace
+
+TEST(Messages, elementwise_work_sends_none) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    for_all_layouts(comm, {8, 5, 4}, [&](const Layout& layout) {
+      using T = std::complex<double>;
+      auto x = make_array<T>(layout, 1);
+      auto y = make_array<T>(layout, 2);
+      const Calls calls = calls_of(layout.comm(), [&] {
+        auto z = x + y;
+        z = x - y;
+        z = x * y;
+        z = T{2} * x;
+        z = -x;
+        z = x.copy();
+        z = x.zeros_like();
+        z += x;
+        z *= 3.0;
+        axpy(2.0, x, y);
+        axpby(2.0, x, 3.0, y);
+        multiply(x, y);
+        copy(x, y);
+        y.fill(T{1});
+        conjugate(x, y);
+        conj(x);
+        real(x);
+        imag(x);
+        abs(x);
+        astype<std::complex<float>>(x);
+        z.from_host(x.to_host());
+        EXPECT_TRUE(x.layout() == z.layout());
+        if (layout.is_stack()) return;
+        z.fill([](const Index& at) { return static_cast<double>(at[0]); });
+        DistributedArray<T>::from_global(layout, global_values<T>(layout));
+        if (layout.is_replicated()) x.reshape({5, 32}).all_gather();
+      });
+      EXPECT_EQ(calls.all, 0);
+    });
+  });
+}
+
+TEST(Messages, reductions_are_one_call) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    for (const Layout& layout : {Layout::scatter(comm, {9, 4}), Layout::bricks(comm, {9, 4})}) {
+      auto x = make_array<float>(layout, 1);
+      auto y = make_array<float>(layout, 2);
+      const index_t one = comm.size() > 1 ? 1 : 0;
+      for (const std::function<void()>& call : std::vector<std::function<void()>>{
+               [&] { dot(x, y); }, [&] { norm(x); }, [&] { norm(x, 1); }, [&] { sum(x); },
+               [&] { max(x); }, [&] { axpy_dot(1, x, y, y); }}) {
+        const Calls calls = calls_of(comm, call);
+        EXPECT_EQ(calls.allreduce, one);
+        EXPECT_EQ(calls.all, one);
+      }
+    }
+  });
+}
+
+// Both neighbours at once: what a rank sends does not grow with the number of ranks.
+TEST(Messages, halos_are_two_sends_for_a_cut_axis) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const int ranks = comm.size();
+    const int me = comm.rank();
+    for (const int axis : {0, 1, 2}) {
+      const Layout layout = Layout::scatter(comm, Shape{3, 4, 5}.with(axis, 3 * ranks), axis);
+      const auto x = make_array<double>(layout);
+      for (const bool corners : {true, false}) {
+        HaloExchange<double> open(layout, widths_of_one(3), {.corners = corners});
+        HaloExchange<double> ring(layout, widths_of_one(3), {Boundary::periodic, corners});
+        const index_t neighbours = (me > 0 ? 1 : 0) + (me + 1 < ranks ? 1 : 0);
+        EXPECT_EQ(sends_of(open, [&] { open.run(x); }), neighbours);
+        EXPECT_EQ(sends_of(ring, [&] { ring.run(x); }), std::min(ranks - 1, 2));
+        auto y = make_array<double>(layout);
+        EXPECT_EQ(sends_of(open, [&] { open.run_adjoint(y); }), neighbours);
+        EXPECT_EQ(sends_of(ring, [&] { ring.run_adjoint(y); }), std::min(ranks - 1, 2));
+      }
+    }
+  });
+}
+
+TEST(Messages, halos_of_bricks_are_two_sends_for_each_cut_axis) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const Layout layout =
+        Layout::bricks(comm, {2 * comm.size(), 2 * comm.size()}, wide_grid(comm.size(), 2));
+    index_t most = 0;
+    for (int axis = 0; axis < 2; ++axis) most += layout.is_cut(axis) ? 2 : 0;
+    const auto x = make_array<double>(layout);
+    HaloExchange<double> corners(layout, widths_of_one(2), {.boundary = Boundary::periodic});
+    HaloExchange<double> none(layout, widths_of_one(2), {Boundary::periodic, false});
+    EXPECT_LE(sends_of(corners, [&] { corners.run(x); }), most);
+    EXPECT_EQ(sends_of(none, [&] { none.run(x); }), sends_of(corners, [&] { corners.run(x); }));
+  });
+}
+
+TEST(Messages, halos_that_stay_on_a_rank_are_none) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const auto none = [&](const Layout& layout, const std::vector<HaloWidth>& widths) {
+      const auto x = make_array<double>(layout);
+      for (const Boundary boundary : {Boundary::zero, Boundary::periodic, Boundary::edge}) {
+        HaloExchange<double> halo(layout, widths, {.boundary = boundary});
+        EXPECT_EQ(calls_of(layout.comm(), [&] { halo.run(x); }).all, 0);
+      }
+    };
+    none(Layout::scatter(comm, {2 * comm.size(), 5}), {{0, 0}, {2, 2}});
+    none(Layout::scatter(comm, {2 * comm.size(), 5}), {{0, 0}, {0, 0}});
+    none(Layout::scatter(comm, {5, 2 * comm.size()}, 1), {{2, 2}, {0, 0}});
+    none(Layout::replicated(comm, {6, 5}), {{2, 2}, {2, 2}});
+    none(Layout::on_rank(comm, {6, 5}, comm.size() - 1), {{2, 2}, {2, 2}});
+    none(Layout::local({6, 5}), {{2, 2}, {2, 2}});
+  });
+}
+
+TEST(Messages, halos_make_the_message_no_larger_than_the_halo) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    if (comm.size() == 1) return;
+    const Layout layout = Layout::scatter(comm, {4 * comm.size(), 6});
+    const auto x = make_array<double>(layout);
+    HaloExchange<double> halo(layout, {{1, 2}, {0, 0}}, {.boundary = Boundary::periodic});
+    comm.reset_stats();
+    halo.run(x);
+    EXPECT_EQ(comm.stats().total().bytes, 3 * 6 * 8);
+  });
+}
+
+TEST(Messages, allocations_are_seen) {
+  news = 0;
+  counting = true;
+  ::operator delete(::operator new(8));
+  ::operator delete(::operator new(8, std::align_val_t(64)), std::align_val_t(64));
+  counting = false;
+  EXPECT_EQ(news, counts_news ? 2 : 0);
+  const index_t before = memory_stats(Device::cpu()).allocations;
+  DistributedArray<double>(Layout::local({3}));
+  EXPECT_EQ(memory_stats(Device::cpu()).allocations, before + 1);
+}
+
+TEST(Messages, nothing_is_allocated_in_a_loop) {
+  on_ranks([](Comm comm) {
+    const Layout rows = Layout::scatter(comm, {40, 30});
+    const Layout columns = Layout::scatter(comm, {40, 30}, 1);
+    auto x = make_array<double>(rows, 1);
+    auto y = make_array<double>(rows, 2);
+    auto z = make_array<double>(columns);
+    HaloExchange<double> halo(rows, widths_of_one(2), {.boundary = Boundary::reflect});
+    Redistribution<double> there(rows, columns);
+    Redistribution<double> back(columns, rows);
+    expect_no_allocation(comm, [&] { axpy(0.5, x, y); });
+    expect_no_allocation(comm, [&] { axpby(0.5, x, 0.5, y); });
+    expect_no_allocation(comm, [&] { y = x; });
+    expect_no_allocation(comm, [&] { dot(x, y); });
+    expect_no_allocation(comm, [&] { norm(x); });
+    expect_no_allocation(comm, [&] { norm(x, -1); });
+    expect_no_allocation(comm, [&] { max(x); });
+    expect_no_allocation(comm, [&] { axpy_dot(0.5, x, y, y); });
+    expect_no_allocation(comm, [&] { halo.run(x); });
+    expect_no_allocation(comm, [&] { halo.run_adjoint(y); });
+    expect_no_allocation(comm, [&] { there.run(x, z); });
+    expect_no_allocation(comm, [&] {
+      halo.run(x);
+      axpy(0.5, x, y);
+      dot(x, y);
+      norm(y);
+      axpy_dot(-0.5, x, y, x);
+      there.run(x, z);
+      back.run(z, x);
+    });
+  });
+}
+
+TEST(Messages, nothing_is_allocated_in_a_loop_with_bricks_and_stacks) {
+  on_ranks([](Comm comm) {
+    const Layout bricks = Layout::bricks(comm, {12, 10, 8}, wide_grid(comm.size(), 3));
+    const Layout replicated = Layout::replicated(comm, {12, 10, 8});
+    const Layout stack = Layout::stack({bricks, replicated, bricks});
+    const auto x = make_array<std::complex<float>>(bricks, 1);
+    const auto s = make_array<std::complex<float>>(stack, 1);
+    auto t = make_array<std::complex<float>>(stack, 2);
+    auto y = make_array<std::complex<float>>(replicated, 2);
+    HaloExchange<std::complex<float>> halo(bricks, widths_of_one(3), {.corners = false});
+    Redistribution<std::complex<float>> plan(bricks, replicated);
+    expect_no_allocation(comm, [&] { dot(s, t); });
+    expect_no_allocation(comm, [&] { norm(s); });
+    expect_no_allocation(comm, [&] { axpy(0.5F, s, t); });
+    expect_no_allocation(comm, [&] {
+      halo.start(x);
+      halo.finish();
+    });
+    expect_no_allocation(comm, [&] { plan.run(x, y); });
+  });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,440 @@
+#include <weft/comm/launch.hpp>
+#include <weft/core/error.hpp>
+
+#include "comm/launch_checks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+namespace {
+
+using namespace weft;
+using namespace weft::detail;
+
+// Programs
+
+struct Ended {
+  int code = -1;
+  double seconds = 0;
+  std::string output;
+};
+
+/// Runs a shell command that may use the launch program as $P. Both output streams are kept.
+Ended run(const std::string& command) {
+  // A test may itself run inside of a job.
+  const std::string shell =
+      "unset OMPI_COMM_WORLD_SIZE PMI_RANK PMI_SIZE PMIX_RANK MPI_LOCALNRANKS SLURM_PROCID "
+      "SLURM_STEP_NUM_TASKS WEFT_QUIET OMP_NUM_THREADS; "
+      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
+      "P='timeout 30 " WEFT_TEST_PROGRAM_DIR "/launch_program'; { " +
+      command + "; } 2>&1";
+  Ended ended;
+  const auto start = std::chrono::steady_clock::now();
+  std::FILE* pipe = popen(shell.c_str(), "r");
+  char chunk[4096];
+  while (const std::size_t length = std::fread(chunk, 1, sizeof(chunk), pipe)) {
+    ended.output.append(chunk, length);
+  }
+  const int status = pclose(pipe);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return ended;
+}
+
+#ifdef WEFT_TEST_MPIEXEC
+const std::string mpiexec = "timeout 60 " WEFT_TEST_MPIEXEC;
+#define WEFT_SKIP_WITHOUT_MPI()
+#else
+const std::string mpiexec;
+#define WEFT_SKIP_WITHOUT_MPI() GTEST_SKIP() << "this build has no MPI"
+#endif
+
+int occurrences(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+#define EXPECT_CONTAINS(text, part) EXPECT_EQ(1, std::min(1, occurrences(text, part))) << text
+
+TEST(LaunchOptions, are_taken_out_of_argv) {
+  const Ended ended = run("$P say --ranks 2 a b --device cpu --other=3 -x 5 --comm=thread c");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, "arguments: [say] [a] [b] [--other=3] [-x] [5] [c]\n");
+}
+
+TEST(LaunchOptions, after_two_dashes_belong_to_the_program) {
+  const Ended ended = run("$P say --ranks 1 -- --ranks 7 --help");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, "arguments: [say] [--] [--ranks] [7] [--help]\n");
+}
+
+TEST(LaunchOptions, can_be_given_twice) {
+  EXPECT_EQ(run("$P show --ranks 7 --ranks 1 | head -1").output, "1 ranks on thread with cpu\n");
+}
+
+TEST(LaunchOptions, choose_transport_and_device) {
+  EXPECT_EQ(run("$P show --ranks 2 | head -1").output, "2 ranks on thread with cpu\n");
+  EXPECT_EQ(run("$P show --comm self --device debug | head -1").output,
+            "1 ranks on self with debug\n");
+}
+
+TEST(LaunchOptions, help_is_shown_once_and_nothing_runs) {
+  const Ended ended = run("$P fail_alone --help");
+  EXPECT_EQ(ended.code, 0);
+  for (const char* part : {"--ranks", "--comm", "--device", "--help", "mpirun -n"}) {
+    EXPECT_CONTAINS(ended.output, part);
+  }
+}
+
+TEST(LaunchOptions, with_bad_values_end_with_one_line) {
+  for (const char* bad : {"--ranks 0", "--ranks many", "--ranks", "--ranks 2.5", "--comm pigeon",
+                          "--device toaster", "--device cuda:x", "--comm self --ranks 2"}) {
+    const Ended ended = run(std::string("$P show ") + bad);
+    EXPECT_EQ(ended.code, 2) << bad;
+    EXPECT_EQ(ended.output.rfind("weft: ", 0), 0U) << ended.output;
+    EXPECT_EQ(occurrences(ended.output, "\n"), 1) << ended.output;
+  }
+}
+
+TEST(LaunchProgram, runs_on_one_thread_per_core_by_default) {
+  const Ended ended = run("$P show | head -1");
+  EXPECT_EQ(ended.output, fmt::format("{} ranks on thread with cpu\n", this_place().cores.size()));
+}
+
+TEST(LaunchProgram, returns_the_largest_code) {
+  EXPECT_EQ(run("$P return_rank --ranks 2").code, 11);
+  EXPECT_EQ(run("$P show --ranks 2").code, 0);
+}
+
+TEST(LaunchProgram, ends_all_threads_when_one_fails) {
+  const Ended ended = run("WEFT_QUIET=1 $P fail_alone --ranks 4");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.output, "weft: rank 3 of 4 failed: the sky is falling\n");
+  EXPECT_LT(ended.seconds, 2);
+}
+
+TEST(LaunchProgram, says_once_what_all_threads_complain_of) {
+  const Ended same = run("WEFT_QUIET=1 $P fail_together --ranks 3");
+  EXPECT_EQ(same.code, 1);
+  EXPECT_EQ(occurrences(same.output, "all of us are wrong"), 1) << same.output;
+  EXPECT_EQ(occurrences(same.output, "\n"), 1) << same.output;
+
+  const Ended agreed = run("WEFT_QUIET=1 $P complain --ranks 3");
+  EXPECT_EQ(agreed.code, 1);
+  EXPECT_EQ(agreed.output, "weft: rank 0: no such file\n");
+}
+
+TEST(LaunchProgram, names_the_rank_that_gave_up) {
+  const Ended ended = run("WEFT_QUIET=1 $P give_up --ranks 3");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.output, "weft: rank 0 of 3 failed: enough\n");
+}
+
+TEST(LaunchProgram, notes_more_threads_than_cores) {
+  const std::string one_core = "taskset -c " + std::to_string(this_place().cores.front());
+  EXPECT_CONTAINS(run(one_core + " $P show --ranks 2").output, "weft: note: 2 ranks on ");
+  EXPECT_EQ(occurrences(run(one_core + " $P show --ranks 1").output, "note"), 0);
+  EXPECT_EQ(
+      occurrences(run("export WEFT_QUIET=1; " + one_core + " $P show --ranks 2").output, "note"),
+      0);
+}
+
+TEST(LaunchMpi, runs_under_mpirun) {
+  WEFT_SKIP_WITHOUT_MPI();
+  EXPECT_CONTAINS(run(mpiexec + " -n 2 $P show").output, "2 ranks on mpi with cpu\n");
+  EXPECT_CONTAINS(run(mpiexec + " -n 1 $P show").output, "1 ranks on mpi with cpu\n");
+  EXPECT_CONTAINS(run("$P show --comm mpi").output, "1 ranks on mpi with cpu\n");
+}
+
+TEST(LaunchMpi, every_rank_returns_the_largest_code) {
+  WEFT_SKIP_WITHOUT_MPI();
+  EXPECT_EQ(run(mpiexec + " -n 2 $P return_rank").code, 11);
+}
+
+TEST(LaunchMpi, refuses_another_number_of_ranks) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended ended = run(mpiexec + " -n 2 $P show --ranks 3");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(occurrences(ended.output, "weft: --ranks 3, but the MPI job has 2 ranks"), 1)
+      << ended.output;
+  EXPECT_CONTAINS(run(mpiexec + " -n 2 $P show --ranks 2").output, "2 ranks on mpi with cpu\n");
+}
+
+TEST(LaunchMpi, ends_the_job_when_one_rank_fails) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_alone");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_EQ(occurrences(ended.output, "weft: rank 2 of 3 failed: the sky is falling"), 1)
+      << ended.output;
+  EXPECT_LT(ended.seconds, 5);
+}
+
+TEST(LaunchMpi, tells_the_error_of_a_rank_that_had_a_receive_begun) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 2 $P fail_expecting");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_EQ(occurrences(ended.output, "weft: rank 1 of 2 failed: the sky is falling"), 1)
+      << ended.output;
+  EXPECT_LT(ended.seconds, 5);
+}
+
+TEST(LaunchMpi, ends_in_order_when_all_ranks_are_out) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_at_the_end");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(occurrences(ended.output, "weft: rank 2 of 3 failed: the sky is falling"), 1)
+      << ended.output;
+  EXPECT_EQ(occurrences(ended.output, "MPI_ABORT"), 0) << ended.output;
+}
+
+TEST(LaunchMpi, says_once_what_all_ranks_complain_of) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended same = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_together");
+  EXPECT_EQ(same.code, 1);
+  EXPECT_EQ(occurrences(same.output, "weft: all of us are wrong\n"), 1) << same.output;
+
+  const Ended agreed = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P complain");
+  EXPECT_EQ(agreed.code, 1);
+  EXPECT_EQ(occurrences(agreed.output, "weft: rank 0: no such file\n"), 1) << agreed.output;
+}
+
+TEST(LaunchMpi, shows_help_and_bad_options_once) {
+  WEFT_SKIP_WITHOUT_MPI();
+  EXPECT_EQ(occurrences(run(mpiexec + " -n 2 $P --help").output, "--device"), 1);
+  const Ended bad = run(mpiexec + " -n 2 $P --comm pigeon");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_EQ(occurrences(bad.output, "weft: "), 1) << bad.output;
+}
+
+TEST(LaunchMpi, notes_more_ranks_than_cores) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const std::string one_core = " taskset -c " + std::to_string(this_place().cores.front()) + " ";
+  const Ended ended = run(mpiexec + " -n 2" + one_core + "$P show");
+  EXPECT_EQ(occurrences(ended.output, "weft: note: 2 ranks on "), 1) << ended.output;
+  EXPECT_CONTAINS(ended.output, "several are bound to the same core");
+}
+
+TEST(LaunchMistakes, tasks_of_another_mpi_are_refused) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended first = run("PMI_SIZE=2 PMI_RANK=0 $P show");
+  EXPECT_EQ(first.code, 2) << first.output;
+  EXPECT_CONTAINS(first.output, "started 2 tasks, but MPI (");
+  const Ended second = run("PMI_SIZE=2 PMI_RANK=1 $P show");
+  EXPECT_EQ(second.code, 2);
+  EXPECT_EQ(second.output, "");
+  EXPECT_EQ(run("PMI_SIZE=2 PMI_RANK=0 $P show --comm thread --ranks 1").code, 0);
+  EXPECT_EQ(run("PMI_SIZE=2 PMI_RANK=0 $P show --comm self").code, 0);
+}
+
+TEST(LaunchMistakes, nested_launchers_are_refused) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const std::string step = "export SLURM_STEP_NUM_TASKS=3 SLURM_PROCID=0 SLURM_STEP_ID=0; ";
+  const Ended ended = run(step + mpiexec + " -n 2 $P show");
+  EXPECT_EQ(ended.code, 2) << ended.output;
+  EXPECT_EQ(occurrences(ended.output, "srun started 3 tasks, and in each of them"), 1)
+      << ended.output;
+  EXPECT_EQ(run(step + mpiexec + " -n 2 $P show --comm mpi").code, 0);
+}
+
+// The same, on environments that are made up
+
+Environment fake(std::map<std::string, std::string> variables) {
+  return [variables = std::move(variables)](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+}
+
+void expect_task(const Task& task, Launcher launcher, int rank, int size) {
+  EXPECT_EQ(task.launcher, launcher);
+  EXPECT_EQ(task.rank, rank);
+  EXPECT_EQ(task.size, size);
+}
+
+TEST(LaunchChecks, find_the_launcher) {
+  expect_task(find_task(fake({})), Launcher::none, 0, 0);
+  expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}})),
+              Launcher::open_mpi, 3, 4);
+  expect_task(find_task(fake({{"MPI_LOCALNRANKS", "2"}, {"PMI_RANK", "5"}, {"PMI_SIZE", "8"}})),
+              Launcher::hydra, 5, 8);
+  expect_task(find_task(fake({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}})), Launcher::pmi, 1, 2);
+  expect_task(find_task(fake({{"PMIX_RANK", "1"}})), Launcher::pmi, 1, 0);
+  expect_task(find_task(fake({{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "6"}})),
+              Launcher::slurm, 2, 6);
+}
+
+TEST(LaunchChecks, a_batch_script_is_no_launcher) {
+  expect_task(find_task(fake({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "6"}})), Launcher::none, 0,
+              0);
+  expect_task(
+      find_task(fake(
+          {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "4294967291"}})),
+      Launcher::none, 0, 0);
+}
+
+TEST(LaunchChecks, numbers_that_are_none_do_not_count) {
+  expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", ""}, {"PMI_RANK", "x"}})), Launcher::none, 0,
+              0);
+}
+
+TEST(LaunchChecks, separate_worlds) {
+  const std::string mpirun =
+      separate_worlds_complaint({Launcher::hydra, 0, 4}, 1, "Open MPI v4.1.4");
+  EXPECT_CONTAINS(mpirun, "4 tasks");
+  EXPECT_CONTAINS(mpirun, "Open MPI v4.1.4");
+  EXPECT_CONTAINS(separate_worlds_complaint({Launcher::slurm, 0, 4}, 1, "x"), "srun --mpi=pmix");
+  EXPECT_EQ(separate_worlds_complaint({Launcher::hydra, 0, 4}, 4, "x"), "");
+  EXPECT_EQ(separate_worlds_complaint({Launcher::hydra, 0, 1}, 1, "x"), "");
+  EXPECT_EQ(separate_worlds_complaint({Launcher::pmi, 0, 0}, 1, "x"), "");
+}
+
+TEST(LaunchChecks, nested_launchers) {
+  std::map<std::string, std::string> step = {
+      {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_ID", "0"}};
+  EXPECT_EQ(nested_launchers_complaint(fake(step)), "");
+  auto open_mpi = step;
+  open_mpi["OMPI_COMM_WORLD_SIZE"] = "2";
+  EXPECT_CONTAINS(nested_launchers_complaint(fake(open_mpi)), "srun -n 6");
+  auto hydra = step;
+  hydra["MPI_LOCALNRANKS"] = "2";
+  EXPECT_CONTAINS(nested_launchers_complaint(fake(hydra)), "--comm mpi");
+  auto pmi2 = step;
+  pmi2["PMI_RANK"] = "1";
+  pmi2["PMI_SIZE"] = "3";
+  EXPECT_EQ(nested_launchers_complaint(fake(pmi2)), "");
+}
+
+TEST(LaunchChecks, a_launcher_in_an_allocation_is_not_nested) {
+  std::map<std::string, std::string> job = {{"SLURM_PROCID", "0"},
+                                            {"SLURM_NTASKS", "8"},
+                                            {"OMPI_COMM_WORLD_SIZE", "8"},
+                                            {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
+  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  job["SLURM_STEP_NUM_TASKS"] = "1";
+  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  // What mpirun starts on each node by an srun of its own.
+  job["SLURM_STEP_NUM_TASKS"] = "2";
+  job["SLURM_STEP_NUM_NODES"] = "2";
+  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+}
+
+TEST(LaunchChecks, a_build_without_mpi) {
+  EXPECT_CONTAINS(no_mpi_complaint({Launcher::slurm, 0, 4}), "--ranks 4");
+  EXPECT_EQ(no_mpi_complaint({Launcher::slurm, 0, 1}), "");
+}
+
+TEST(LaunchChecks, crowded_hosts) {
+  const Environment none = fake({});
+  EXPECT_EQ(crowding_note({{"a", {0, 1}}, {"a", {0, 1}}}, none), "");
+  EXPECT_EQ(crowding_note({{"a", {0}}, {"b", {0}}}, none), "");
+  EXPECT_EQ(crowding_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}, none),
+            "4 ranks on a share 3 cores (bound to 0-1,4)");
+  EXPECT_EQ(crowding_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}, none),
+            "2 ranks on b share 1 core (bound to 3); several are bound to the same core (3)");
+  EXPECT_EQ(crowding_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}, none),
+            "3 ranks on a share 3 cores (bound to 0-2); several are bound to the same core (0)");
+  EXPECT_EQ(crowding_note({{"b", {3}}, {"b", {3}}}, fake({{"WEFT_QUIET", "1"}})), "");
+}
+
+TEST(LaunchChecks, places_survive_packing) {
+  const Place place = {"node17", {0, 7, 8, 63, 1023}};
+  const Place same = unpack(pack(place));
+  EXPECT_EQ(same.host, place.host);
+  EXPECT_EQ(same.cores, place.cores);
+  EXPECT_EQ(unpack(pack({std::string(300, 'x'), {}})).host, std::string(63, 'x'));
+}
+
+TEST(LaunchChecks, threads_share_cores) {
+  const std::vector<Place> places = {
+      {"a", {0, 1, 2, 3}}, {"a", {0, 1, 2, 3}}, {"a", {4}}, {"b", {0, 1, 2, 3}}, {"c", {}}};
+  EXPECT_EQ(threads_for_rank(places, 0), 2);
+  EXPECT_EQ(threads_for_rank(places, 2), 1);
+  EXPECT_EQ(threads_for_rank(places, 3), 4);
+  EXPECT_EQ(threads_for_rank(places, 4), 1);
+}
+
+// Threads of this process
+
+TEST(LaunchThreads, run_every_rank_once) {
+  std::atomic<int> seen{0};
+  run_threads(3, [&](const Comm& world) {
+    EXPECT_EQ(world.size(), 3);
+    seen += 1 << (4 * world.rank());
+  });
+  EXPECT_EQ(seen, 0x111);
+}
+
+TEST(LaunchThreads, throw_the_error_of_the_first_to_fail_with_its_type) {
+  const auto fail = [](const Comm& world) {
+    if (world.rank() == 2) throw std::out_of_range("two");
+    world.barrier();
+  };
+  try {
+    run_threads(4, fail);
+    FAIL() << "nothing was thrown";
+  } catch (const std::out_of_range& error) {
+    EXPECT_STREQ(error.what(), "two");
+  }
+}
+
+TEST(LaunchThreads, throw_what_all_ranks_agreed_on) {
+  const auto complain = [](const Comm& world) { world.agree(world.rank() == 1 ? "broken" : ""); };
+  EXPECT_THROW(run_threads(3, complain), AgreedError);
+}
+
+TEST(LaunchThreads, tell_of_a_rank_that_gave_up) {
+  const auto give_up = [](const Comm& world) {
+    if (world.rank() == 1) world.abort("enough");
+    world.barrier();
+  };
+  try {
+    run_threads(3, give_up);
+    FAIL() << "nothing was thrown";
+  } catch (const AbortedError& error) {
+    EXPECT_EQ(error.failed_rank(), 1);
+    EXPECT_EQ(error.reason(), "enough");
+  }
+}
+
+TEST(LaunchThreads, need_at_least_one_rank) {
+  EXPECT_THROW(run_threads(0, [](const Comm&) {}), ArgumentError);
+}
+
+#if defined(_OPENMP)
+TEST(LaunchThreads, share_the_cores_and_leave_the_caller_its_threads) {
+  const int before = omp_get_max_threads();
+  const int cores = static_cast<int>(this_place().cores.size());
+  const char* chosen = std::getenv("OMP_NUM_THREADS");
+  run_threads(2, [&](const Comm&) {
+    const int expected = chosen == nullptr ? std::max(1, cores / 2) : before;
+    EXPECT_EQ(omp_get_max_threads(), expected);
+  });
+  EXPECT_EQ(omp_get_max_threads(), before);
+}
+#endif
+
+TEST(LaunchMpiComm, needs_mpi) {
+#ifndef WEFT_TEST_MPIEXEC
+  EXPECT_THROW(mpi_comm(0), Error);
+#else
+  GTEST_SKIP() << "this build has MPI";
+#endif
+}
+
+}  // namespace

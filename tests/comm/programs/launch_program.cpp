@@ -1,0 +1,102 @@
+// What launch_test runs as a process of its own: the first argument that Weft leaves says what the
+// ranks do.
+
+#include <weft/comm/launch.hpp>
+#include <weft/comm/print.hpp>
+#include <weft/core/error.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+namespace {
+
+using weft::Comm;
+
+int show(const Comm& world) {
+  const int ranks = world.allreduce(1);
+  weft::print(world, "{} ranks on {} with {}\n", ranks, world.transport(),
+              to_string(world.device()));
+#if defined(_OPENMP)
+  weft::print(world, "{} threads per rank\n", omp_get_max_threads());
+#endif
+  return 0;
+}
+
+/// The last rank fails while the others wait for it.
+int fail_alone(const Comm& world) {
+  if (world.rank() == world.size() - 1) throw std::runtime_error("the sky is falling");
+  world.barrier();
+  return 0;
+}
+
+/// The last rank fails with a message on its way that nobody sends.
+int fail_expecting(const Comm& world) {
+  std::vector<double> room(100);
+  weft::Request request;
+  if (world.rank() == world.size() - 1) {
+    request = world.start_recv(room, 0);
+    throw std::runtime_error("the sky is falling");
+  }
+  world.barrier();
+  return 0;
+}
+
+/// The last rank fails when the others have nothing more to do with it.
+int fail_at_the_end(const Comm& world) {
+  world.barrier();
+  if (world.rank() == world.size() - 1) throw std::runtime_error("the sky is falling");
+  return 0;
+}
+
+int fail_together(const Comm&) { throw weft::ArgumentError("all of us are wrong"); }
+
+int complain(const Comm& world) {
+  world.agree(world.rank() == 0 ? "no such file" : "");
+  return 0;
+}
+
+int give_up(const Comm& world) {
+  if (world.rank() == 0) world.abort("enough");
+  world.barrier();
+  return 0;
+}
+
+int return_rank(const Comm& world) { return 10 + world.rank(); }
+
+/// The rest of argv is what the program was given, not copies of it.
+bool keeps_pointers(int argc, char** argv, const std::vector<char*>& before) {
+  std::size_t next = 0;
+  for (int i = 0; i < argc; ++i, ++next) {
+    while (next < before.size() && before[next] != argv[i]) ++next;
+    if (next == before.size()) return false;
+  }
+  return argv[argc] == nullptr;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<char*> before(argv, argv + argc);
+  return weft::launch(argc, argv, std::function<int(Comm)>([&](const Comm& world) {
+                        const std::string what = argc > 1 ? argv[1] : "show";
+                        if (what == "show") return show(world);
+                        if (what == "fail_alone") return fail_alone(world);
+                        if (what == "fail_expecting") return fail_expecting(world);
+                        if (what == "fail_at_the_end") return fail_at_the_end(world);
+                        if (what == "fail_together") return fail_together(world);
+                        if (what == "complain") return complain(world);
+                        if (what == "give_up") return give_up(world);
+                        if (what == "return_rank") return return_rank(world);
+                        weft::print(world, "arguments:");
+                        for (int i = 1; i < argc; ++i) weft::print(world, " [{}]", argv[i]);
+                        weft::print(
+                            world, "{}\n",
+                            keeps_pointers(argc, argv, before) ? "" : " (not those of argv)");
+                        return 0;
+                      }));
+}

@@ -1,0 +1,235 @@
+#include <weft/core/buffer.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <complex>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+class BufferOn : public testing::TestWithParam<Device> {};
+
+/// Bytes of memory that the system has given to this process.
+index_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  index_t total = 0;
+  index_t resident = 0;
+  file >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+void touch(Buffer<char>& buffer) {
+  dispatch(buffer.device(), [&](Cpu) {
+    for (index_t i = 0; i < buffer.size(); i += 512) buffer.data()[i] = 1;
+  });
+}
+
+}  // namespace
+
+TEST_P(BufferOn, is_aligned_to_64_bytes) {
+  std::vector<Buffer<char>> kept;
+  for (const index_t size : {1, 3, 63, 64, 65, 1000, 4095, 70'000, 3'000'000, 9'999'999}) {
+    const Buffer<char>& buffer = kept.emplace_back(size, GetParam());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % 64, 0U) << size;
+    EXPECT_EQ(buffer.size(), size);
+    EXPECT_EQ(buffer.device(), GetParam());
+  }
+}
+
+TEST_P(BufferOn, holds_all_its_elements) {
+  for (const index_t size : {1, 7, 1025, 300'000}) {
+    Buffer<double> a(size, GetParam());
+    Buffer<double> b(size, GetParam());
+    dispatch(GetParam(), [&](Cpu) {
+      for (index_t i = 0; i < size; ++i) {
+        a.data()[i] = static_cast<double>(i);
+        b.data()[i] = -1;
+      }
+      index_t wrong = 0;
+      for (index_t i = 0; i < size; ++i) wrong += a.data()[i] == static_cast<double>(i) ? 0 : 1;
+      EXPECT_EQ(wrong, 0);
+    });
+  }
+}
+
+TEST_P(BufferOn, of_no_elements_takes_no_memory) {
+  const MemoryStats before = memory_stats(GetParam());
+  const Buffer<double> empty(0, GetParam());
+  EXPECT_EQ(empty.data(), nullptr);
+  EXPECT_EQ(empty.size(), 0);
+  EXPECT_EQ(empty.device(), GetParam());
+  EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, before.bytes_in_use);
+  EXPECT_EQ(memory_stats(GetParam()).allocations, before.allocations);
+}
+
+TEST_P(BufferOn, is_counted) {
+  for (const index_t size : {1, 64, 100, 5000, 123'456, 10'000'000}) {
+    const MemoryStats before = memory_stats(GetParam());
+    {
+      const Buffer<char> buffer(size, GetParam());
+      const MemoryStats during = memory_stats(GetParam());
+      EXPECT_GE(during.bytes_in_use - before.bytes_in_use, size);
+      EXPECT_LE(during.bytes_in_use - before.bytes_in_use, size + size / 8 + 64) << size;
+      EXPECT_EQ(during.allocations, before.allocations + 1);
+      EXPECT_GE(during.peak_bytes, during.bytes_in_use);
+    }
+    const MemoryStats after = memory_stats(GetParam());
+    EXPECT_EQ(after.bytes_in_use, before.bytes_in_use);
+    EXPECT_GE(after.peak_bytes, before.bytes_in_use + size);
+  }
+}
+
+TEST_P(BufferOn, peak_is_the_most_that_was_in_use) {
+  const index_t large = 32 << 20;
+  const index_t in_use = memory_stats(GetParam()).bytes_in_use;
+  {
+    const Buffer<char> first(large, GetParam());
+    const Buffer<char> second(large, GetParam());
+  }
+  const index_t peak = memory_stats(GetParam()).peak_bytes;
+  EXPECT_GE(peak, in_use + 2 * large);
+  { const Buffer<char> third(large, GetParam()); }
+  EXPECT_EQ(memory_stats(GetParam()).peak_bytes, peak);
+}
+
+TEST_P(BufferOn, uses_released_memory_again) {
+  for (const index_t size : {100, 5000, 4'000'000}) {
+    const void* first = nullptr;
+    {
+      const Buffer<char> buffer(size, GetParam());
+      first = buffer.data();
+    }
+    const Buffer<char> again(size, GetParam());
+    EXPECT_EQ(again.data(), first) << size;
+    const Buffer<char> other(size, GetParam());
+    EXPECT_NE(other.data(), first) << size;
+  }
+}
+
+TEST_P(BufferOn, gives_memory_of_almost_the_same_size_again) {
+  const void* first = nullptr;
+  {
+    const Buffer<char> buffer(1'000'000, GetParam());
+    first = buffer.data();
+  }
+  const Buffer<char> again(1'000'100, GetParam());
+  EXPECT_EQ(again.data(), first);
+}
+
+TEST_P(BufferOn, can_be_moved) {
+  const index_t in_use = memory_stats(GetParam()).bytes_in_use;
+  {
+    Buffer<int> a(10, GetParam());
+    const int* data = a.data();
+    Buffer<int> b = std::move(a);
+    EXPECT_EQ(b.data(), data);
+    EXPECT_EQ(b.size(), 10);
+    EXPECT_EQ(a.data(), nullptr);  // NOLINT: what a moved-from buffer is, is the question
+    EXPECT_EQ(a.size(), 0);
+    Buffer<int> c(20, GetParam());
+    c = std::move(b);
+    EXPECT_EQ(c.data(), data);
+    EXPECT_EQ(c.size(), 10);
+    EXPECT_EQ(c.device(), GetParam());
+  }
+  EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, in_use);
+}
+
+TEST_P(BufferOn, cannot_have_an_impossible_size) {
+  const MemoryStats before = memory_stats(GetParam());
+  const index_t huge = std::numeric_limits<index_t>::max();
+  EXPECT_THROW(Buffer<double>(-1, GetParam()), ArgumentError);
+  EXPECT_THROW(Buffer<double>(huge, GetParam()), ArgumentError);
+  EXPECT_THROW(Buffer<double>(huge / 8 + 1, GetParam()), ArgumentError);
+  EXPECT_THROW(Buffer<char>(std::numeric_limits<index_t>::min(), GetParam()), ArgumentError);
+  EXPECT_EQ(memory_stats(GetParam()).allocations, before.allocations);
+  EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, before.bytes_in_use);
+}
+
+TEST_P(BufferOn, is_made_and_released_by_many_threads) {
+  const index_t in_use = memory_stats(GetParam()).bytes_in_use;
+  const index_t allocations = memory_stats(GetParam()).allocations;
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([] {
+        for (int i = 0; i < 500; ++i) {
+          const Buffer<int> a(1 + i, GetParam());
+          Buffer<int> b(1000, GetParam());
+          b = Buffer<int>(17, GetParam());
+        }
+      });
+    }
+  }
+  EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, in_use);
+  EXPECT_EQ(memory_stats(GetParam()).allocations, allocations + 4 * 500 * 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BufferOn, testing::Values(Device::cpu(), Device::debug()),
+                         [](const auto& each) { return to_string(each.param); });
+
+TEST(Buffer, is_empty_by_default) {
+  const Buffer<float> buffer;
+  EXPECT_EQ(buffer.data(), nullptr);
+  EXPECT_EQ(buffer.size(), 0);
+  EXPECT_EQ(buffer.device(), Device::cpu());
+}
+
+TEST(Buffer, changes_its_device_when_assigned_to) {
+  Buffer<int> buffer(5);
+  buffer = Buffer<int>(7, Device::debug());
+  EXPECT_EQ(buffer.device(), Device::debug());
+  EXPECT_EQ(buffer.size(), 7);
+}
+
+TEST(Buffer, says_when_memory_has_run_out) {
+  const MemoryStats before = memory_stats(Device::debug());
+  try {
+    const Buffer<char> buffer(index_t{1} << 50, Device::debug());
+    FAIL() << "a petabyte";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("1125899906842624"), std::string::npos) << text;
+    EXPECT_NE(text.find("debug"), std::string::npos) << text;
+  }
+  EXPECT_EQ(memory_stats(Device::debug()).bytes_in_use, before.bytes_in_use);
+  const Buffer<char> small(10, Device::debug());
+  EXPECT_NE(small.data(), nullptr);
+}
+
+TEST(Buffer, memory_is_returned_by_trim) {
+  // On the debug device, since allocators of the host have reasons of their own to keep memory.
+  constexpr index_t size = 64 << 20;
+  {
+    Buffer<char> buffer(size, Device::debug());
+    touch(buffer);
+  }
+  const index_t before = resident_bytes();
+  const index_t in_use = memory_stats(Device::debug()).bytes_in_use;
+  trim_memory(Device::debug());
+  EXPECT_LT(resident_bytes(), before - size / 2);
+  EXPECT_EQ(memory_stats(Device::debug()).bytes_in_use, in_use);
+}
+
+TEST(Buffer, that_is_in_use_survives_trim) {
+  for (const Device device : {Device::cpu(), Device::debug()}) {
+    Buffer<char> kept(100'000, device);
+    touch(kept);
+    { Buffer<char> released(100'000, device); }
+    trim_memory(device);
+    trim_memory(device);
+    Buffer<char> fresh(100'000, device);
+    EXPECT_NE(fresh.data(), kept.data());
+    touch(fresh);
+    dispatch(device, [&](Cpu) { EXPECT_EQ(kept.data()[512], 1); });
+  }
+}
+
+}  // namespace weft
