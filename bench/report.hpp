@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -56,6 +57,24 @@ Pair compare(int rounds, int repeats, Ours ours, Baseline baseline) {
   return pair;
 }
 
+/// The processor by its own name.
+inline std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const auto colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos)
+      return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+inline std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16] = "";
+  std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
 /// Collects rows, prints them as they come and writes them to the file after --json.
 class Report {
  public:
@@ -69,6 +88,8 @@ class Report {
   ~Report() {
     if (file_.empty()) return;
     std::ofstream(file_) << nlohmann::json{{"title", title_},
+                                           {"date", today()},
+                                           {"processor", processor()},
                                            {"cores", std::thread::hardware_concurrency()},
                                            {"rows", rows_}}
                                 .dump(1)

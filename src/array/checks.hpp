@@ -11,8 +11,8 @@ inline void require_equal(const Layout& a, const Layout& b, const char* where) {
   require(a.comm() == b.comm(), "{}: the arrays are on different communicators", where);
   require(a.device() == b.device(), "{}: one array is on {}, the other on {}", where,
           to_string(a.device()), to_string(b.device()));
-  require(false, "{}: the layouts differ: {}; {}. Use redistribute() to bring one to the other",
-          where, a.describe(), b.describe());
+  refuse("{}: the layouts differ: {}; {}. Use redistribute() to bring one to the other", where,
+         a.describe(), b.describe());
 }
 
 }  // namespace weft::detail

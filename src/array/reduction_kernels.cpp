@@ -71,6 +71,17 @@ SumOf<T> dot_plain(Device device, index_t n, const T* x, const T* y) {
 
 template <class Device, class T>
 SumOf<T> axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z) {
+  // With z = y the new value is at hand, and need not be read back.
+  if (z == y) {
+    return reduce(
+        device, n, SumOf<T>{},
+        [=] WEFT_KERNEL(index_t i) {
+          const T updated = y[i] + a * x[i];
+          y[i] = updated;
+          return SumOf<T>(conj_of(updated)) * SumOf<T>(updated);
+        },
+        Add{});
+  }
   return reduce(
       device, n, SumOf<T>{},
       [=] WEFT_KERNEL(index_t i) {

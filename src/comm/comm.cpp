@@ -27,34 +27,39 @@ void require_root(const CommState& state, int root, const char* call) {
           "Comm::{}: there is no rank {} among {} ranks", call, root, state.transport->size());
 }
 
-void require_memory(ConstMemory memory, const char* call) {
-  require(memory.count >= 0 &&
-              memory.count <= std::numeric_limits<index_t>::max() / size_of(memory.dtype),
-          "Comm::{}: {} elements of type {} is not a size that memory can have", call, memory.count,
-          name_of(memory.dtype));
+void require_memory(const ConstMemory& memory, const char* call) {
+  constexpr index_t most = std::numeric_limits<index_t>::max();
+  if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
+    refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
+           memory.count, name_of(memory.dtype));
+  }
 }
 
-void require_same(ConstMemory in, ConstMemory out, const char* call) {
+void require_same(const ConstMemory& in, const ConstMemory& out, const char* call) {
   require_memory(in, call);
   require_memory(out, call);
-  require(in.dtype == out.dtype, "Comm::{}: in has type {}, but out has {}", call,
-          name_of(in.dtype), name_of(out.dtype));
-  require(in.where == out.where, "Comm::{}: in is on {}, but out is on {}", call,
-          to_string(in.where), to_string(out.where));
+  if (in.dtype != out.dtype) [[unlikely]] {
+    refuse("Comm::{}: in has type {}, but out has {}", call, name_of(in.dtype), name_of(out.dtype));
+  }
+  if (in.where != out.where) [[unlikely]] {
+    refuse("Comm::{}: in is on {}, but out is on {}", call, to_string(in.where),
+           to_string(out.where));
+  }
 }
 
-void require_count(ConstMemory memory, index_t count, const char* what, const char* call) {
+void require_count(const ConstMemory& memory, index_t count, const char* what, const char* call) {
   require(memory.count == count, "Comm::{}: {} has {} elements, but {} are needed", call, what,
           memory.count, count);
 }
 
 void require_op(DType dtype, ReduceOp op, const char* call) {
-  require(has_op(dtype, op), "Comm::{}: {} has no reduction '{}'", call, name_of(dtype),
-          name_of(op));
+  if (has_op(dtype, op)) [[likely]]
+    return;
+  refuse("Comm::{}: {} has no reduction '{}'", call, name_of(dtype), name_of(op));
 }
 
-void require_parts(const CommState& state, const Parts& parts, ConstMemory memory, const char* what,
-                   const char* call) {
+void require_parts(const CommState& state, const Parts& parts, const ConstMemory& memory,
+                   const char* what, const char* call) {
   require(parts.ranks() == state.transport->size(), "Comm::{}: {} parts for {} ranks", call,
           parts.ranks(), state.transport->size());
   require(parts.extent() <= memory.count, "Comm::{}: the parts reach to element {}, but {} has {}",
@@ -62,7 +67,8 @@ void require_parts(const CommState& state, const Parts& parts, ConstMemory memor
 }
 
 /// `in` and `out` may be apart, or be one: `same` is where `out` must then begin.
-void require_no_overlap(ConstMemory in, ConstMemory out, const void* same, const char* call) {
+void require_no_overlap(const ConstMemory& in, const ConstMemory& out, const void* same,
+                        const char* call) {
   const auto* a = static_cast<const std::byte*>(in.data);
   const auto* b = static_cast<const std::byte*>(out.data);
   const bool apart = in.count == 0 || out.count == 0 || a + in.bytes() <= b || b + out.bytes() <= a;
@@ -99,7 +105,7 @@ void record(CommState& state, CallKind kind, const Traffic& traffic) {
   stats.bytes += traffic.bytes;
 }
 
-bool needs_staging(const CommState& state, ConstMemory in, ConstMemory out, ReduceOp op) {
+bool needs_staging(const CommState& state, const ConstMemory& in, const Memory& out, ReduceOp op) {
   const Transport& transport = *state.transport;
   return !transport.accepts(in.where) || !transport.accepts(out.where) || op == ReduceOp::avg;
 }

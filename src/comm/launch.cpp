@@ -45,7 +45,7 @@ void say(const std::string& text) {
 }
 
 /// Before ranks can talk to each other, the launcher's word decides which of them speaks.
-int refuse(const Task& task, const std::string& complaint) {
+int decline(const Task& task, const std::string& complaint) {
   if (task.rank == 0) say(complaint);
   return usage_code;
 }
@@ -202,7 +202,7 @@ int launch_on_threads(int ranks, Device device, const std::function<int(Comm)>& 
 int launch_on_self(const LaunchOptions& options, const Task& task,
                    const std::function<int(Comm)>& body) {
   if (options.ranks.value_or(1) != 1) {
-    return refuse(task, fmt::format("--comm self is one rank, not --ranks {}", *options.ranks));
+    return decline(task, fmt::format("--comm self is one rank, not --ranks {}", *options.ranks));
   }
   Outcome outcome;
   try {
@@ -330,7 +330,7 @@ std::string job_complaint(Transport& world, const LaunchOptions& options, const 
 int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& options, const Task& task,
             const std::string& nested, const std::function<int(Comm)>& body) {
   const std::string complaint = job_complaint(*world, options, task, nested);
-  if (!complaint.empty()) return world->rank() == 0 ? refuse(task, complaint) : usage_code;
+  if (!complaint.empty()) return world->rank() == 0 ? decline(task, complaint) : usage_code;
 
   const std::vector<Place> places = places_of(*world);
   const std::string note = detail::crowding_note(places, environment);
@@ -366,7 +366,7 @@ int launch_on_mpi(const LaunchOptions& options, const Task& task,
 constexpr bool has_mpi = false;
 
 int launch_on_mpi(const LaunchOptions&, const Task& task, const std::function<int(Comm)>&) {
-  return refuse(task, "--comm mpi: this program was built without MPI");
+  return decline(task, "--comm mpi: this program was built without MPI");
 }
 #endif
 
@@ -388,7 +388,7 @@ int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
     options = detail::take_options(argc, argv);
     require_available(options.device);
   } catch (const Error& error) {
-    return refuse(task, error.what());
+    return decline(task, error.what());
   }
   if (!options.help.empty()) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
@@ -401,7 +401,7 @@ int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
   if (options.comm == CommChoice::automatic && launched) {
     if (has_mpi) return launch_on_mpi(options, task, body);
     const std::string complaint = detail::no_mpi_complaint(task);
-    if (!complaint.empty()) return refuse(task, complaint);
+    if (!complaint.empty()) return decline(task, complaint);
   }
   const int cores = static_cast<int>(detail::this_place().cores.size());
   return launch_on_threads(options.ranks.value_or(cores), options.device, body);

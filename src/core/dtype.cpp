@@ -52,10 +52,6 @@ BFloat16::BFloat16(float value) {
   bits = static_cast<std::uint16_t>(nan ? (word >> 16) | 0x40U : shift_rounding(word, 16));
 }
 
-std::int64_t size_of(DType dtype) {
-  return with_type(dtype, [](auto value) { return static_cast<std::int64_t>(sizeof(value)); });
-}
-
 std::string_view name_of(DType dtype) {
   static constexpr std::array<std::string_view, 14> names = {"f16",  "bf16", "f32", "f64", "c64",
                                                              "c128", "i8",   "i16", "i32", "i64",

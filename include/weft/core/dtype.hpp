@@ -48,7 +48,11 @@ struct BFloat16 {
   friend bool operator==(BFloat16, BFloat16) = default;
 };
 
-std::int64_t size_of(DType dtype);
+/// In bytes.
+constexpr std::int64_t size_of(DType dtype) {
+  constexpr std::int64_t sizes[] = {2, 2, 4, 8, 8, 16, 1, 2, 4, 8, 1, 2, 4, 8};
+  return sizes[static_cast<int>(dtype)];
+}
 std::string_view name_of(DType dtype);
 
 constexpr bool is_integer(DType dtype) { return dtype >= DType::i8; }

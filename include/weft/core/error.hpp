@@ -58,12 +58,18 @@ class AgreedError : public Error {
   using Error::Error;
 };
 
-/// Checks a caller's argument. Always on; the message is only formatted on failure.
+/// Refuses a caller's argument.
+template <class... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
+  throw ArgumentError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Checks a caller's argument. Always on; the message is only formatted on failure. (But `args` are
+/// evaluated: where a call must be fast and they are not, test and refuse().)
 template <class... Args>
 void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
-  if (!condition) [[unlikely]] {
-    throw ArgumentError(fmt::format(format, std::forward<Args>(args)...));
-  }
+  if (!condition) [[unlikely]]
+    refuse(format, std::forward<Args>(args)...);
 }
 
 }  // namespace weft

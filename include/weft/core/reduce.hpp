@@ -23,6 +23,7 @@ A reduce_range(index_t begin, index_t end, A identity, F f, Combine combine) {
   for (A& value : lane) value = identity;
   index_t i = begin;
   for (; i + lanes <= end; i += lanes) {
+#pragma omp simd
     for (int l = 0; l < lanes; ++l) lane[l] = combine(lane[l], f(i + l));
   }
   for (int l = 0; i < end; ++i, ++l) lane[l] = combine(lane[l], f(i));
@@ -35,6 +36,7 @@ A reduce_range(index_t begin, index_t end, A identity, F f, Combine combine) {
 }  // namespace detail
 
 /// combine(f(0), f(1), ..., f(n-1)) starting from `identity`, in an order that depends on n alone.
+/// Calls of f must not depend on one another, as in for_each.
 template <class A, class F, class Combine>
 A reduce(Cpu, index_t n, A identity, F f, Combine combine) {
   if (n < detail::parallel_grain) return detail::reduce_range(0, n, identity, f, combine);
