@@ -7,7 +7,6 @@ endif()
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90)
 endif()
-set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # one runtime in a process, whoever else brings it
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)

@@ -3,7 +3,8 @@ include(CMakePackageConfigHelpers)
 set(weft_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 
 install(TARGETS weft EXPORT weftTargets)
-install(DIRECTORY include/weft TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/weft TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp"
+        PATTERN "*.cuh")
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${weft_cmake_dir})
 
 configure_package_config_file(cmake/weftConfig.cmake.in weftConfig.cmake

@@ -15,8 +15,9 @@ function(weft_add_kernels)
       set(cuda_file ${CMAKE_CURRENT_BINARY_DIR}/cuda/${cuda_name})
       file(CONFIGURE OUTPUT ${cuda_file} CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${kernels}\"\n")
       target_sources(weft PRIVATE ${cuda_file})
+      # The standard by hand: CMake 3.25 does not know how to ask nvcc 13 for it.
       set_source_files_properties(
-        ${cuda_file} PROPERTIES COMPILE_OPTIONS "--expt-relaxed-constexpr;--extended-lambda")
+        ${cuda_file} PROPERTIES COMPILE_OPTIONS "-std=c++20;--expt-relaxed-constexpr;--extended-lambda")
     endforeach()
   endif()
 endfunction()

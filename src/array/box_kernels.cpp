@@ -4,7 +4,6 @@
 #include <weft/core/for_each.hpp>
 
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 namespace weft::kernels {
@@ -61,6 +60,7 @@ Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_
   return loops;
 }
 
+#if !defined(__CUDACC__)
 /// Runs of neighbouring elements, on the CPU. memcpy writes long ones without reading the target
 /// first, which a loop cannot.
 template <class T>
@@ -81,34 +81,54 @@ void copy_runs(const Loops& loops, const T* from, T* to) {
   }
 }
 
-/// f(from element, to element) for all points of a box.
+#endif
+
+struct Assign {
+  template <class T>
+  WEFT_FUNCTION void operator()(const T& source, T& target) const {
+    target = source;
+  }
+};
+struct Accumulate {
+  template <class T>
+  WEFT_FUNCTION void operator()(const T& source, T& target) const {
+    target += source;
+  }
+};
+
+/// f(source, target) for all points of a box. The steps of the innermost loop are passed apart, so
+/// that the compiler can see that they are one.
+template <class Device, class T, class F>
+void visit_rows(Device device, const Loops& loops, const T* from, index_t from_step, T* to,
+                index_t to_step, F f) {
+  const int last = loops.depth - 1;
+  if (last == 0) {
+    for_each(device, loops.extent[0],
+             [=] WEFT_KERNEL(index_t k) { f(from[k * from_step], to[k * to_step]); });
+    return;
+  }
+  for_each(device, 1, loops.rows(), loops.extent[last],
+           [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
+             const T* source = from + k * from_step;
+             T* target = to + k * to_step;
+             index_t rest = row;
+             for (int level = last - 1; level >= 0; --level) {
+               const index_t position = rest % loops.extent[level];
+               rest /= loops.extent[level];
+               source += position * loops.from[level];
+               target += position * loops.to[level];
+             }
+             f(*source, *target);
+           });
+}
+
 template <class Device, class T, class F>
 void visit_box(Device device, const Loops& loops, const T* from, T* to, F f) {
   const int last = loops.depth - 1;
-  const auto visit = [=](index_t from_step, index_t to_step) {
-    if (last == 0) {
-      for_each(device, loops.extent[0],
-               [=] WEFT_KERNEL(index_t k) { f(from + k * from_step, to + k * to_step); });
-      return;
-    }
-    for_each(device, 1, loops.rows(), loops.extent[last],
-             [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
-               const T* source = from + k * from_step;
-               T* target = to + k * to_step;
-               index_t rest = row;
-               for (int level = last - 1; level >= 0; --level) {
-                 const index_t position = rest % loops.extent[level];
-                 rest /= loops.extent[level];
-                 source += position * loops.from[level];
-                 target += position * loops.to[level];
-               }
-               f(source, target);
-             });
-  };
   if (loops.has_runs()) {
-    visit(1, 1);
+    visit_rows(device, loops, from, 1, to, 1, f);
   } else {
-    visit(loops.from[last], loops.to[last]);
+    visit_rows(device, loops, from, loops.from[last], to, loops.to[last], f);
   }
 }
 
@@ -119,22 +139,20 @@ void copy_box(Device device, const Shape& shape, const T* from, const Index& fro
               const Index& to_strides) {
   if (shape.count() == 0) return;
   const Loops loops = plan_loops(shape, from_strides, to_strides);
-  if constexpr (std::is_same_v<Device, Cpu>) {
-    if (loops.has_runs()) {
-      copy_runs(loops, from, to);
-      return;
-    }
+#if !defined(__CUDACC__)
+  if (loops.has_runs()) {
+    copy_runs(loops, from, to);
+    return;
   }
-  visit_box(device, loops, from, to,
-            [] WEFT_KERNEL(const T* source, T* target) { *target = *source; });
+#endif
+  visit_box(device, loops, from, to, Assign{});
 }
 
 template <class Device, class T>
 void add_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
              const Index& to_strides) {
   if (shape.count() == 0) return;
-  visit_box(device, plan_loops(shape, from_strides, to_strides), from, to,
-            [] WEFT_KERNEL(const T* source, T* target) { *target += *source; });
+  visit_box(device, plan_loops(shape, from_strides, to_strides), from, to, Accumulate{});
 }
 
 #define INSTANTIATE(T)                                                               \

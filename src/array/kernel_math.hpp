@@ -11,30 +11,58 @@
 namespace weft::kernels {
 
 template <class R>
-WEFT_KERNEL R conj_of(R x) {
+WEFT_FUNCTION R conj_of(R x) {
   return x;
 }
 template <class R>
-WEFT_KERNEL Complex<R> conj_of(Complex<R> z) {
+WEFT_FUNCTION Complex<R> conj_of(Complex<R> z) {
   return {z.re, -z.im};
 }
 
 template <class R>
-WEFT_KERNEL R abs_of(R x) {
+WEFT_FUNCTION R abs_of(R x) {
   return std::abs(x);
 }
 template <class R>
-WEFT_KERNEL R abs_of(Complex<R> z) {
+WEFT_FUNCTION R abs_of(Complex<R> z) {
   return std::hypot(z.re, z.im);
 }
 
 template <class R>
-WEFT_KERNEL bool is_nonzero(R x) {
+WEFT_FUNCTION bool is_nonzero(R x) {
   return x != R{};
 }
 template <class R>
-WEFT_KERNEL bool is_nonzero(Complex<R> z) {
+WEFT_FUNCTION bool is_nonzero(Complex<R> z) {
   return z.re != R{} || z.im != R{};
+}
+
+template <class R>
+WEFT_FUNCTION R real_of(R x) {
+  return x;
+}
+template <class R>
+WEFT_FUNCTION R real_of(Complex<R> z) {
+  return z.re;
+}
+
+template <class R>
+WEFT_FUNCTION R imag_of(R) {
+  return R{};
+}
+template <class R>
+WEFT_FUNCTION R imag_of(Complex<R> z) {
+  return z.im;
+}
+
+/// To another precision, or from real to complex.
+template <class U, class R>
+WEFT_FUNCTION U convert_to(R x) {
+  return U(static_cast<RealOf<U>>(x));
+}
+template <class U, class R>
+WEFT_FUNCTION U convert_to(Complex<R> z) {
+  return U(z);
 }
 
 }  // namespace weft::kernels

@@ -12,41 +12,41 @@ namespace {
 
 /// In double, whose range holds the magnitude of any complex<float>.
 template <class R>
-WEFT_KERNEL double wide_abs(R x) {
+WEFT_FUNCTION double wide_abs(R x) {
   return std::abs(static_cast<double>(x));
 }
-WEFT_KERNEL double wide_abs(Complex<float> z) {
+WEFT_FUNCTION double wide_abs(Complex<float> z) {
   const Complex<double> wide(z);
   return std::sqrt(wide.re * wide.re + wide.im * wide.im);
 }
-WEFT_KERNEL double wide_abs(Complex<double> z) { return std::hypot(z.re, z.im); }
+WEFT_FUNCTION double wide_abs(Complex<double> z) { return std::hypot(z.re, z.im); }
 
 template <class R>
-WEFT_KERNEL double square_of(R x, double scale) {
+WEFT_FUNCTION double square_of(R x, double scale) {
   const double wide = static_cast<double>(x) * scale;
   return wide * wide;
 }
 template <class R>
-WEFT_KERNEL double square_of(Complex<R> z, double scale) {
+WEFT_FUNCTION double square_of(Complex<R> z, double scale) {
   return square_of(z.re, scale) + square_of(z.im, scale);
 }
 
 struct Add {
   template <class A>
-  WEFT_KERNEL A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return a + b;
   }
 };
 // Once NaN, always NaN: comparisons with NaN are false.
 struct Larger {
   template <class A>
-  WEFT_KERNEL A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return a < b || b != b ? b : a;
   }
 };
 struct Smaller {
   template <class A>
-  WEFT_KERNEL A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return b < a || b != b ? b : a;
   }
 };
@@ -56,65 +56,68 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 template <class Device, class T>
-SumOf<T> dot(Device device, index_t n, const T* x, const T* y) {
-  return reduce(
+void dot(Device device, index_t n, const T* x, const T* y, SumOf<T>* out) {
+  reduce_into(
       device, n, SumOf<T>{},
-      [=] WEFT_KERNEL(index_t i) { return SumOf<T>(conj_of(x[i])) * SumOf<T>(y[i]); }, Add{});
+      [=] WEFT_KERNEL(index_t i) { return SumOf<T>(conj_of(x[i])) * SumOf<T>(y[i]); }, Add{}, out);
 }
 
 template <class Device, class T>
-SumOf<T> dot_plain(Device device, index_t n, const T* x, const T* y) {
-  return reduce(
+void dot_plain(Device device, index_t n, const T* x, const T* y, SumOf<T>* out) {
+  reduce_into(
       device, n, SumOf<T>{}, [=] WEFT_KERNEL(index_t i) { return SumOf<T>(x[i]) * SumOf<T>(y[i]); },
-      Add{});
+      Add{}, out);
 }
 
 template <class Device, class T>
-SumOf<T> axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z) {
+void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf<T>* out) {
   // With z = y the new value is at hand, and need not be read back.
   if (z == y) {
-    return reduce(
+    reduce_into(
         device, n, SumOf<T>{},
         [=] WEFT_KERNEL(index_t i) {
           const T updated = y[i] + a * x[i];
           y[i] = updated;
           return SumOf<T>(conj_of(updated)) * SumOf<T>(updated);
         },
-        Add{});
+        Add{}, out);
+    return;
   }
-  return reduce(
+  reduce_into(
       device, n, SumOf<T>{},
       [=] WEFT_KERNEL(index_t i) {
         const T updated = y[i] + a * x[i];
         y[i] = updated;
         return SumOf<T>(conj_of(z[i])) * SumOf<T>(updated);
       },
-      Add{});
+      Add{}, out);
 }
 
 template <class Device, class T>
-SumOf<T> sum(Device device, index_t n, const T* x) {
-  return reduce(
-      device, n, SumOf<T>{}, [=] WEFT_KERNEL(index_t i) { return SumOf<T>(x[i]); }, Add{});
+void sum(Device device, index_t n, const T* x, SumOf<T>* out) {
+  reduce_into(
+      device, n, SumOf<T>{}, [=] WEFT_KERNEL(index_t i) { return SumOf<T>(x[i]); }, Add{}, out);
 }
 
 template <class Device, class T>
-T min(Device device, index_t n, const T* x) {
-  return reduce(
-      device, n, static_cast<T>(infinity), [=] WEFT_KERNEL(index_t i) { return x[i]; }, Smaller{});
+void min(Device device, index_t n, const T* x, T* out) {
+  reduce_into(
+      device, n, static_cast<T>(infinity), [=] WEFT_KERNEL(index_t i) { return x[i]; }, Smaller{},
+      out);
 }
 
 template <class Device, class T>
-T max(Device device, index_t n, const T* x) {
-  return reduce(
-      device, n, static_cast<T>(-infinity), [=] WEFT_KERNEL(index_t i) { return x[i]; }, Larger{});
+void max(Device device, index_t n, const T* x, T* out) {
+  reduce_into(
+      device, n, static_cast<T>(-infinity), [=] WEFT_KERNEL(index_t i) { return x[i]; }, Larger{},
+      out);
 }
 
 template <class Device, class T>
-std::uint64_t hash(Device device, index_t n, const T* x) {
+void hash(Device device, index_t n, const T* x, std::uint64_t* out) {
   constexpr index_t words = sizeof(T) / 4;
   const auto* bits = reinterpret_cast<const std::uint32_t*>(x);
-  return reduce(
+  reduce_into(
       device, n * words, std::uint64_t{0},
       [=] WEFT_KERNEL(index_t i) {
         const std::uint64_t mixed =
@@ -122,53 +125,48 @@ std::uint64_t hash(Device device, index_t n, const T* x) {
             0xbf58476d1ce4e5b9U;
         return mixed ^ (mixed >> 31);
       },
-      Add{});
+      Add{}, out);
 }
 
 template <class Device, class T>
-double norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale) {
+void norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale,
+                double* out) {
+  const auto magnitude_at = [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); };
   switch (term) {
     case NormTerm::nonzero:
-      return reduce(
+      return reduce_into(
           device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return is_nonzero(x[i]) ? 1.0 : 0.0; },
-          Add{});
-    case NormTerm::magnitude:
-      return reduce(
-          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); }, Add{});
+          Add{}, out);
+    case NormTerm::magnitude: return reduce_into(device, n, 0.0, magnitude_at, Add{}, out);
     case NormTerm::square:
-      return reduce(
-          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return square_of(x[i], scale); }, Add{});
+      return reduce_into(
+          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return square_of(x[i], scale); }, Add{},
+          out);
     case NormTerm::power:
-      return reduce(
+      return reduce_into(
           device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return std::pow(wide_abs(x[i]), power); },
-          Add{});
-    case NormTerm::largest:
-      return reduce(
-          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); }, Larger{});
+          Add{}, out);
+    case NormTerm::largest: return reduce_into(device, n, 0.0, magnitude_at, Larger{}, out);
     case NormTerm::smallest: break;
   }
-  return reduce(
-      device, n, infinity, [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); }, Smaller{});
+  reduce_into(device, n, infinity, magnitude_at, Smaller{}, out);
 }
 
 template <class Device, class T>
 void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, const T* x,
                       NormTerm term, double power, double* out) {
-  const auto value = [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-    return x[(o * n + i) * inner + k];
-  };
   const auto store = [=] WEFT_KERNEL(index_t o, index_t k, double result) {
     out[o * inner + k] = result;
   };
   const auto magnitude_at = [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-    return wide_abs(value(o, i, k));
+    return wide_abs(x[(o * n + i) * inner + k]);
   };
   switch (term) {
     case NormTerm::nonzero:
       return reduce(
           device, outer, n, inner, 0.0,
           [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-            return is_nonzero(value(o, i, k)) ? 1.0 : 0.0;
+            return is_nonzero(x[(o * n + i) * inner + k]) ? 1.0 : 0.0;
           },
           Add{}, store);
     case NormTerm::magnitude:
@@ -177,14 +175,14 @@ void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, co
       return reduce(
           device, outer, n, inner, 0.0,
           [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-            return square_of(value(o, i, k), 1.0);
+            return square_of(x[(o * n + i) * inner + k], 1.0);
           },
           Add{}, store);
     case NormTerm::power:
       return reduce(
           device, outer, n, inner, 0.0,
           [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-            return std::pow(magnitude_at(o, i, k), power);
+            return std::pow(wide_abs(x[(o * n + i) * inner + k]), power);
           },
           Add{}, store);
     case NormTerm::largest:
@@ -199,21 +197,22 @@ void raise(Device device, index_t n, double power, const double* x, R* y) {
   for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(std::pow(x[i], power)); });
 }
 
-#define INSTANTIATE_REAL(R)                            \
-  template R min(WEFT_THIS_DEVICE, index_t, const R*); \
-  template R max(WEFT_THIS_DEVICE, index_t, const R*); \
+#define INSTANTIATE_REAL(R)                                   \
+  template void min(WEFT_THIS_DEVICE, index_t, const R*, R*); \
+  template void max(WEFT_THIS_DEVICE, index_t, const R*, R*); \
   template void raise(WEFT_THIS_DEVICE, index_t, double, const double*, R*);
 INSTANTIATE_REAL(float)
 INSTANTIATE_REAL(double)
 #undef INSTANTIATE_REAL
 
 #define INSTANTIATE(T)                                                                            \
-  template SumOf<T> dot(WEFT_THIS_DEVICE, index_t, const T*, const T*);                           \
-  template SumOf<T> dot_plain(WEFT_THIS_DEVICE, index_t, const T*, const T*);                     \
-  template SumOf<T> axpy_dot(WEFT_THIS_DEVICE, index_t, T, const T*, T*, const T*);               \
-  template SumOf<T> sum(WEFT_THIS_DEVICE, index_t, const T*);                                     \
-  template std::uint64_t hash(WEFT_THIS_DEVICE, index_t, const T*);                               \
-  template double norm_terms(WEFT_THIS_DEVICE, index_t, const T*, NormTerm, double, double);      \
+  template void dot(WEFT_THIS_DEVICE, index_t, const T*, const T*, SumOf<T>*);                    \
+  template void dot_plain(WEFT_THIS_DEVICE, index_t, const T*, const T*, SumOf<T>*);              \
+  template void axpy_dot(WEFT_THIS_DEVICE, index_t, T, const T*, T*, const T*, SumOf<T>*);        \
+  template void sum(WEFT_THIS_DEVICE, index_t, const T*, SumOf<T>*);                              \
+  template void hash(WEFT_THIS_DEVICE, index_t, const T*, std::uint64_t*);                        \
+  template void norm_terms(WEFT_THIS_DEVICE, index_t, const T*, NormTerm, double, double,         \
+                           double*);                                                              \
   template void norm_terms_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, const T*, NormTerm, \
                                  double, double*);
 INSTANTIATE(float)

@@ -6,36 +6,37 @@
 
 #include <cstdint>
 
-// Reductions of contiguous elements.
+// Reductions of contiguous elements. Results go to memory of the device.
 
 namespace weft::kernels {
 
 /// Sum of conj(x) y.
 template <class Device, class T>
-SumOf<T> dot(Device device, index_t n, const T* x, const T* y);
+void dot(Device device, index_t n, const T* x, const T* y, SumOf<T>* out);
 /// Sum of x y.
 template <class Device, class T>
-SumOf<T> dot_plain(Device device, index_t n, const T* x, const T* y);
-/// y += a x; returns the sum of conj(z) y.
+void dot_plain(Device device, index_t n, const T* x, const T* y, SumOf<T>* out);
+/// y += a x, and the sum of conj(z) y.
 template <class Device, class T>
-SumOf<T> axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z);
+void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf<T>* out);
 template <class Device, class T>
-SumOf<T> sum(Device device, index_t n, const T* x);
+void sum(Device device, index_t n, const T* x, SumOf<T>* out);
 /// NaN if there is one; +-infinity if n is 0.
 template <class Device, class T>
-T min(Device device, index_t n, const T* x);
+void min(Device device, index_t n, const T* x, T* out);
 template <class Device, class T>
-T max(Device device, index_t n, const T* x);
+void max(Device device, index_t n, const T* x, T* out);
 /// A hash of all bits, in whatever order threads run.
 template <class Device, class T>
-std::uint64_t hash(Device device, index_t n, const T* x);
+void hash(Device device, index_t n, const T* x, std::uint64_t* out);
 
 /// What is summed up, or of which the extreme is taken, for a norm.
 enum class NormTerm : std::uint8_t { nonzero, magnitude, square, power, largest, smallest };
 
 /// The term over all elements, after division by `scale`.
 template <class Device, class T>
-double norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale);
+void norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale,
+                double* out);
 /// The same for each (o, k) of [outer, n, inner], into out[o * inner + k].
 template <class Device, class T>
 void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, const T* x,

@@ -16,8 +16,25 @@ namespace {
 
 using kernels::NormTerm;
 
+template <class T>
+using KernelSum = kernels::SumOf<KernelType<T>>;
+
 std::complex<double> number(Complex<double> z) { return {z.re, z.im}; }
 double number(double x) { return x; }
+
+/// What a kernel leaves in memory of the device, given where to leave it: kernel(device, out).
+template <class A, class Kernel>
+A result_of(Device where, Kernel kernel) {
+  A value{};
+  if (where.host_accessible()) {
+    dispatch(where, [&](auto device) { kernel(device, &value); });
+    return value;
+  }
+  A* out = static_cast<A*>(detail::scalar_scratch(where, sizeof(A)));
+  dispatch(where, [&](auto device) { kernel(device, out); });
+  copy_bytes(&value, Device::cpu(), out, where, sizeof(A));
+  return value;
+}
 
 /// f(layout, offset) for each layout in a stack that is not one itself; the elements of all of them
 /// follow one another in memory.
@@ -125,11 +142,12 @@ double extreme_magnitude(const DistributedArray<T>& x, NormTerm term) {
   const std::int64_t bits = reduce_array(
       x, identity, smallest ? ReduceOp::min : ReduceOp::max, combine,
       [&](index_t first, index_t count) {
-        return to_bits(dispatch(x.device(),
-                                [&](auto device) {
-                                  return kernels::norm_terms(
-                                      device, count, kernel_cast(x.data()) + first, term, 1.0, 1.0);
-                                }),
+        return to_bits(result_of<double>(x.device(),
+                                         [&](auto device, double* out) {
+                                           kernels::norm_terms(device, count,
+                                                               kernel_cast(x.data()) + first, term,
+                                                               1.0, 1.0, out);
+                                         }),
                        smallest);
       });
   return from_bits(bits);
@@ -140,9 +158,9 @@ double sum_terms(const DistributedArray<T>& x, NormTerm term, double power, doub
   return reduce_array(
       x, 0.0, ReduceOp::sum, [](double a, double b) { return a + b; },
       [&](index_t first, index_t count) {
-        return dispatch(x.device(), [&](auto device) {
-          return kernels::norm_terms(device, count, kernel_cast(x.data()) + first, term, power,
-                                     scale);
+        return result_of<double>(x.device(), [&](auto device, double* out) {
+          kernels::norm_terms(device, count, kernel_cast(x.data()) + first, term, power, scale,
+                              out);
         });
       });
 }
@@ -190,9 +208,12 @@ template <class T>
 T extreme(const DistributedArray<T>& x, bool smallest) {
   require(x.layout().count() > 0, "{}: the array is empty", smallest ? "min" : "max");
   if (x.comm().checks_calls()) verify_replicas(x);
-  const T mine = dispatch(x.device(), [&](auto device) {
-    return smallest ? kernels::min(device, x.local_count(), x.data())
-                    : kernels::max(device, x.local_count(), x.data());
+  const T mine = result_of<T>(x.device(), [&](auto device, T* out) {
+    if (smallest) {
+      kernels::min(device, x.local_count(), x.data(), out);
+    } else {
+      kernels::max(device, x.local_count(), x.data(), out);
+    }
   });
   // Replicas change neither, so that all ranks of a stack can take part at once; also those that
   // have all elements because they are a group by themselves.
@@ -217,12 +238,15 @@ Accumulator<T> dot(const DistributedArray<T>& x, const DistributedArray<T>& y,
                    Conjugate conjugate) {
   detail::require_equal(x.layout(), y.layout(), "dot");
   return sum_array(x, [&](index_t first, index_t count) {
-    return dispatch(x.device(), [&](auto device) {
-      const auto* a = kernel_cast(x.data()) + first;
-      const auto* b = kernel_cast(y.data()) + first;
-      return number(conjugate == Conjugate::first ? kernels::dot(device, count, a, b)
-                                                  : kernels::dot_plain(device, count, a, b));
-    });
+    const auto* a = kernel_cast(x.data()) + first;
+    const auto* b = kernel_cast(y.data()) + first;
+    return number(result_of<KernelSum<T>>(x.device(), [&](auto device, KernelSum<T>* out) {
+      if (conjugate == Conjugate::first) {
+        kernels::dot(device, count, a, b, out);
+      } else {
+        kernels::dot_plain(device, count, a, b, out);
+      }
+    }));
   });
 }
 
@@ -232,20 +256,19 @@ Accumulator<T> axpy_dot(Coefficient<T> a, const DistributedArray<T>& x, Distribu
   detail::require_equal(x.layout(), y.layout(), "axpy_dot");
   detail::require_equal(z.layout(), y.layout(), "axpy_dot");
   return sum_array(y, [&](index_t first, index_t count) {
-    return dispatch(y.device(), [&](auto device) {
-      return number(kernels::axpy_dot(device, count, kernel_value(a.value),
-                                      kernel_cast(x.data()) + first, kernel_cast(y.data()) + first,
-                                      kernel_cast(z.data()) + first));
-    });
+    return number(result_of<KernelSum<T>>(y.device(), [&](auto device, KernelSum<T>* out) {
+      kernels::axpy_dot(device, count, kernel_value(a.value), kernel_cast(x.data()) + first,
+                        kernel_cast(y.data()) + first, kernel_cast(z.data()) + first, out);
+    }));
   });
 }
 
 template <Scalar T>
 Accumulator<T> sum(const DistributedArray<T>& x) {
   return sum_array(x, [&](index_t first, index_t count) {
-    return dispatch(x.device(), [&](auto device) {
-      return number(kernels::sum(device, count, kernel_cast(x.data()) + first));
-    });
+    return number(result_of<KernelSum<T>>(x.device(), [&](auto device, KernelSum<T>* out) {
+      kernels::sum(device, count, kernel_cast(x.data()) + first, out);
+    }));
   });
 }
 
@@ -299,8 +322,8 @@ void verify_replicas(const DistributedArray<T>& x) {
   index_t offset = 0;
   const auto visit = [&](const Layout& leaf, index_t first) {
     if (!leaf.is_replicated() || leaf.comm().size() == 1) return;
-    const std::uint64_t hash = dispatch(x.device(), [&](auto device) {
-      return kernels::hash(device, leaf.local_count(), kernel_cast(x.data()) + first);
+    const auto hash = result_of<std::uint64_t>(x.device(), [&](auto device, std::uint64_t* out) {
+      kernels::hash(device, leaf.local_count(), kernel_cast(x.data()) + first, out);
     });
     std::array<std::uint64_t, 2> range = {hash, ~hash};
     leaf.comm().allreduce(range, ReduceOp::max);

@@ -52,35 +52,17 @@ void magnitude(Device device, index_t n, const T* x, RealOf<T>* y) {
 
 template <class Device, class T>
 void real_part(Device device, index_t n, const T* x, RealOf<T>* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
-    if constexpr (std::is_same_v<T, RealOf<T>>) {
-      y[i] = x[i];
-    } else {
-      y[i] = x[i].re;
-    }
-  });
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = real_of(x[i]); });
 }
 
 template <class Device, class T>
 void imaginary_part(Device device, index_t n, const T* x, RealOf<T>* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
-    if constexpr (std::is_same_v<T, RealOf<T>>) {
-      y[i] = T{};
-    } else {
-      y[i] = x[i].im;
-    }
-  });
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = imag_of(x[i]); });
 }
 
 template <class Device, class T, class U>
 void convert(Device device, index_t n, const T* x, U* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
-    if constexpr (std::is_same_v<T, RealOf<T>>) {
-      y[i] = U(static_cast<RealOf<U>>(x[i]));
-    } else {
-      y[i] = U(x[i]);
-    }
-  });
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = convert_to<U>(x[i]); });
 }
 
 #define INSTANTIATE(T)                                                      \

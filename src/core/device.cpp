@@ -1,5 +1,7 @@
 #include <weft/core/dispatch.hpp>
 
+#include "core/cuda_device.hpp"
+
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -32,15 +34,28 @@ std::string to_string(Device device) {
 }
 
 void require_available(Device device) {
-  if (device.kind == DeviceKind::cuda) {
-    throw DeviceError(
-        fmt::format("device {} asked for, but this build of Weft has no CUDA", to_string(device)));
-  }
+  if (device.kind != DeviceKind::cuda) return;
+#if defined(WEFT_WITH_CUDA)
+  const int count = detail::cuda_device_count();
+  if (device.ordinal < count) return;
+  throw DeviceError(fmt::format("device {} asked for, but this machine has {} GPU{}",
+                                to_string(device), count == 0 ? "no" : std::to_string(count),
+                                count == 1 ? "" : "s"));
+#else
+  throw DeviceError(
+      fmt::format("device {} asked for, but this build of Weft has no CUDA", to_string(device)));
+#endif
 }
 
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
                 std::size_t bytes) {
   if (bytes == 0) return;
+#if defined(WEFT_WITH_CUDA)
+  if (to_device.kind == DeviceKind::cuda || from_device.kind == DeviceKind::cuda) {
+    detail::cuda_copy(to, to_device, from, from_device, bytes);
+    return;
+  }
+#endif
   require_available(to_device);
   require_available(from_device);
   std::optional<detail::DebugAccess> open;

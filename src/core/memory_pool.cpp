@@ -1,13 +1,16 @@
 #include <weft/core/buffer.hpp>
 #include <weft/core/dispatch.hpp>
 
+#include "core/cuda_device.hpp"
 #include "core/debug_memory.hpp"
 
 #include <sys/mman.h>
 
 #include <bit>
 #include <cstdlib>
+#include <map>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -25,6 +28,9 @@ std::size_t block_size(std::size_t bytes) {
 }
 
 void* system_allocate(Device device, std::size_t bytes) {
+#if defined(WEFT_WITH_CUDA)
+  if (device.kind == DeviceKind::cuda) return detail::cuda_allocate(device, bytes);
+#endif
   if (device.kind == DeviceKind::debug) return detail::debug_allocate(bytes);
   if (bytes < huge_page) return std::aligned_alloc(alignment, bytes);
   // Large arrays are streamed through: huge pages spare a TLB miss every 4 KiB.
@@ -34,6 +40,12 @@ void* system_allocate(Device device, std::size_t bytes) {
 }
 
 void system_release(Device device, void* data, std::size_t bytes) noexcept {
+#if defined(WEFT_WITH_CUDA)
+  if (device.kind == DeviceKind::cuda) {
+    detail::cuda_release(device, data);
+    return;
+  }
+#endif
   if (device.kind == DeviceKind::debug) {
     detail::debug_release(data, bytes);
   } else {
@@ -41,7 +53,17 @@ void system_release(Device device, void* data, std::size_t bytes) noexcept {
   }
 }
 
+std::string room_left([[maybe_unused]] Device device) {
+#if defined(WEFT_WITH_CUDA)
+  if (device.kind == DeviceKind::cuda) {
+    return fmt::format(", {} bytes free", detail::cuda_free_bytes(device));
+  }
+#endif
+  return {};
+}
+
 /// Keeps released blocks for the next request of the same size. One per device, for all threads.
+/// On a GPU the driver does that, since it knows when the work of a stream is done with a block.
 class MemoryPool {
  public:
   explicit MemoryPool(Device device) : device_(device) {}
@@ -57,8 +79,9 @@ class MemoryPool {
       data = system_allocate(device_, size);
     }
     if (data == nullptr) {
-      throw Error(fmt::format("out of memory on {}: {} bytes asked for, {} bytes in use",
-                              to_string(device_), bytes, stats_.bytes_in_use));
+      throw DeviceError(fmt::format("out of memory on {}: {} bytes asked for, {} bytes in use{}",
+                                    to_string(device_), bytes, stats_.bytes_in_use,
+                                    room_left(device_)));
     }
     ++stats_.allocations;
     stats_.bytes_in_use += static_cast<index_t>(size);
@@ -70,6 +93,10 @@ class MemoryPool {
     const std::size_t size = block_size(bytes);
     const std::lock_guard lock(mutex_);
     stats_.bytes_in_use -= static_cast<index_t>(size);
+    if (device_.kind == DeviceKind::cuda) {
+      system_release(device_, data, size);
+      return;
+    }
     try {
       free_[size].push_back(data);
     } catch (const std::bad_alloc&) {
@@ -83,6 +110,9 @@ class MemoryPool {
       for (void* block : blocks) system_release(device_, block, size);
       blocks.clear();
     }
+#if defined(WEFT_WITH_CUDA)
+    if (device_.kind == DeviceKind::cuda) detail::cuda_trim(device_);
+#endif
   }
 
   MemoryStats stats() {
@@ -101,8 +131,16 @@ MemoryPool& pool(Device device) {
   // Never destroyed: arrays with static storage may be released after any other static.
   static auto& cpu = *new MemoryPool(Device::cpu());
   static auto& debug = *new MemoryPool(Device::debug());
-  require_available(device);
-  return device.kind == DeviceKind::debug ? debug : cpu;
+  static auto& gpus = *new std::map<int, MemoryPool>;
+  static std::mutex mutex;
+  switch (device.kind) {
+    case DeviceKind::cpu: return cpu;
+    case DeviceKind::debug: return debug;
+    case DeviceKind::cuda: break;
+  }
+  const std::lock_guard lock(mutex);
+  if (!gpus.contains(device.ordinal)) require_available(device);
+  return gpus.try_emplace(device.ordinal, device).first->second;
 }
 
 }  // namespace
@@ -121,6 +159,16 @@ void* detail::pool_allocate(Device device, index_t count, std::size_t element_si
 
 void detail::pool_release(Device device, void* data, std::size_t bytes) noexcept {
   pool(device).release(data, bytes);
+}
+
+void* detail::scalar_scratch(Device device, [[maybe_unused]] std::size_t bytes) {
+#if defined(WEFT_WITH_CUDA)
+  if (device.kind == DeviceKind::cuda) return cuda_scalars(device);
+#endif
+  thread_local std::map<int, Buffer<std::byte>> rooms;
+  Buffer<std::byte>& room = rooms[static_cast<int>(device.kind)];
+  if (room.size() == 0) room = Buffer<std::byte>(256, device);
+  return room.data();
 }
 
 }  // namespace weft

@@ -322,7 +322,7 @@ TEST(Arithmetic, keeps_the_precision_of_its_type) {
 TEST(Arithmetic, layouts_must_be_equal) {
   on_ranks([](Comm comm) {
     const Layout rows = Layout::scatter(comm, {6, 6});
-    std::vector<Layout> others = {Layout::scatter(comm, {6, 5}), rows.on(Device::debug()),
+    std::vector<Layout> others = {Layout::scatter(comm, {6, 5}), rows.on(other_device()),
                                   Layout::stack({rows})};
     if (comm.size() > 1) {
       others.push_back(Layout::scatter(comm, {6, 6}, 1));

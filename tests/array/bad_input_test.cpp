@@ -142,7 +142,9 @@ TEST(BadInput, stacks) {
     const Layout stack = Layout::stack({a, a});
     const auto x = make_array<double>(stack);
     expect_error(comm, {"at least one"}, [] { Layout::stack({}); });
-    expect_error(comm, {"cpu", "debug"}, [&] { Layout::stack({a, a.on(Device::debug())}); });
+    expect_error(comm, {"cpu", to_string(other_device())}, [&] {
+      Layout::stack({a, a.on(other_device())});
+    });
     expect_error(comm, {"2"}, [&] { stack.part(2); });
     expect_error(comm, {"-1"}, [&] { x.part(-1); });
     expect_error(comm, {"0"}, [&] { a.part(0); });
@@ -178,9 +180,9 @@ TEST(BadInput, communicators_are_not_mixed) {
 
 TEST(BadInput, devices_are_not_mixed) {
   on_ranks([](Comm comm) {
-    const std::vector<std::string> words = {"cpu", "debug"};
+    const std::vector<std::string> words = {"cpu", to_string(other_device())};
     const Layout here = Layout::scatter(comm, {4, 5});
-    const Layout there = here.on(Device::debug());
+    const Layout there = here.on(other_device());
     const auto x = make_array<double>(here);
     auto y = make_array<double>(there);
     expect_error(comm, words, [&] { y += x; });
@@ -188,8 +190,8 @@ TEST(BadInput, devices_are_not_mixed) {
     expect_error(comm, words, [&] { dot(x, y); });
     expect_error(comm, words, [&] { x.redistribute(there); });
     expect_error(comm, words, [&] { HaloExchange<double>(here, {{1, 1}, {1, 1}}).run(y); });
-    expect_error<DeviceError>(comm, {"debug", "to_host"}, [&] { y.local(); });
-    expect_error<DeviceError>(comm, {"debug", "to_host"}, [&] { y.view(); });
+    expect_error<DeviceError>(comm, {to_string(other_device()), "to_host"}, [&] { y.local(); });
+    expect_error<DeviceError>(comm, {to_string(other_device()), "to_host"}, [&] { y.view(); });
     expect_error<DeviceError>(comm, {"cuda:99"}, [&] { here.on(Device::cuda(99)); });
   });
 }

@@ -243,7 +243,7 @@ TEST(DistributedArray, hands_out_elements_only_where_the_host_can_reach_them) {
     auto here = make_array<float>(layout);
     EXPECT_EQ(std::vector<float>(here.local().begin(), here.local().end()),
               local_values<float>(layout));
-    auto there = make_array<float>(layout.on(Device::debug()));
+    auto there = make_array<float>(layout.on(other_device()));
     const auto& constant = there;
     EXPECT_THROW(there.local(), DeviceError);
     EXPECT_THROW(constant.local(), DeviceError);
@@ -369,7 +369,7 @@ TEST(DistributedArray, is_reshaped_in_any_type_and_on_any_device) {
                                         Layout::scatter(comm, {6, 8}, 0, thirds(6, comm.size())),
                                         Layout::on_rank(comm, {6, 8}, comm.size() - 1)};
       for (const Layout& layout : some) {
-        for (const Layout& each : {layout, layout.on(Device::debug())}) {
+        for (const Layout& each : {layout, layout.on(other_device())}) {
           SCOPED_TRACE(each.describe());
           const auto array = make_array<T>(each);
           for (const Shape& to : {Shape{48}, Shape{16, 3}, Shape{4, 4, 3}, Shape{3, 16}}) {

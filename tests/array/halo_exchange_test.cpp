@@ -363,7 +363,7 @@ TEST(HaloExchange, complains_on_all_ranks) {
     auto x = make_array<double>(layout);
     EXPECT_THROW(halo.finish(), ArgumentError);
     auto other = make_array<double>(Layout::scatter(comm, {5, 4}));
-    auto there = make_array<double>(layout.on(Device::debug()));
+    auto there = make_array<double>(layout.on(other_device()));
     EXPECT_THROW(halo.run(other), ArgumentError);
     EXPECT_THROW(halo.run(there), ArgumentError);
     EXPECT_THROW(halo.run_adjoint(other), ArgumentError);

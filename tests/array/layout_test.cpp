@@ -220,9 +220,9 @@ TEST(Layout, is_equal_if_the_elements_are_at_the_same_places) {
     for (std::size_t i = 0; i < first.size(); ++i) {
       const Layout& a = first[i].layout;
       EXPECT_EQ(a, second[i].layout) << first[i].name;
-      EXPECT_NE(a, a.on(Device::debug())) << first[i].name;
-      EXPECT_EQ(a.on(Device::debug()), second[i].layout.on(Device::debug())) << first[i].name;
-      EXPECT_EQ(a, a.on(Device::debug()).on(Device::cpu())) << first[i].name;
+      EXPECT_NE(a, a.on(other_device())) << first[i].name;
+      EXPECT_EQ(a.on(other_device()), second[i].layout.on(other_device())) << first[i].name;
+      EXPECT_EQ(a, a.on(other_device()).on(Device::cpu())) << first[i].name;
       for (std::size_t j = 0; j < first.size(); ++j) {
         const Layout& b = second[j].layout;
         if (a.comm() != b.comm()) continue;
@@ -251,7 +251,7 @@ TEST(Layout, is_made_without_messages) {
     comm.reset_stats();
     for (const Shape& shape : shapes()) {
       const Layout rows = Layout::scatter(comm, shape);
-      const Layout bricks = Layout::bricks(comm, shape).on(Device::debug());
+      const Layout bricks = Layout::bricks(comm, shape).on(other_device());
       const Layout replicated = Layout::replicated(comm, shape);
       EXPECT_EQ(rows == bricks, false);
       EXPECT_EQ(Layout::stack({rows, replicated}), Layout::stack({rows, replicated}));
@@ -276,7 +276,7 @@ TEST(Layout, loses_an_axis_and_nothing_else) {
         }
         expect_partition(rest);
         EXPECT_TRUE(same_object(rest, layout.without(axis - layout.ndim())));
-        EXPECT_EQ(layout.on(Device::debug()).without(axis).device(), Device::debug());
+        EXPECT_EQ(layout.on(other_device()).without(axis).device(), other_device());
       }
     });
   });
@@ -331,11 +331,11 @@ TEST(Layout, copies_share_one_object) {
 
 TEST(Layout, takes_its_device_from_the_communicator) {
   on_ranks([](Comm comm) {
-    const Comm there = comm.on(Device::debug());
+    const Comm there = comm.on(other_device());
     for_each_layout(layouts(there, {4, 3}), [&](const Layout& layout) {
       if (layout.comm() != there) return;
-      EXPECT_EQ(layout.device(), Device::debug());
-      EXPECT_EQ(layout.without(0).device(), Device::debug());
+      EXPECT_EQ(layout.device(), other_device());
+      EXPECT_EQ(layout.without(0).device(), other_device());
     });
   });
 }
@@ -366,9 +366,9 @@ TEST(Layout, stacks_are_the_sum_of_their_parts) {
     EXPECT_NE(nested, Layout::stack({a, Layout::stack({a, b})}));
     EXPECT_NE(nested, Layout::stack({a, b, a}));
 
-    const Layout there = nested.on(Device::debug());
+    const Layout there = nested.on(other_device());
     EXPECT_NE(there, nested);
-    EXPECT_EQ(there.part(0).part(1).device(), Device::debug());
+    EXPECT_EQ(there.part(0).part(1).device(), other_device());
     EXPECT_EQ(there.on(Device::cpu()), nested);
 
     const Layout grouped = nested.within(even_and_odd(comm.size()));
@@ -380,7 +380,8 @@ TEST(Layout, describes_itself) {
   on_ranks([](Comm comm) {
     for (const auto& [name, layout] : layouts(comm, {6, 5, 4})) {
       EXPECT_NE(layout.describe().find("(6, 5, 4)"), std::string::npos) << layout.describe();
-      EXPECT_NE(layout.on(Device::debug()).describe().find("debug"), std::string::npos);
+      EXPECT_NE(layout.on(other_device()).describe().find(to_string(other_device())),
+                std::string::npos);
     }
     for (const auto& [name, layout] : stacks(comm)) {
       EXPECT_NE(layout.describe().find("stack"), std::string::npos) << layout.describe();

@@ -1,5 +1,7 @@
 #include "array/layouts.hpp"
 
+#include "support/ranks.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -100,7 +102,8 @@ std::vector<NamedLayout> stacks(const Comm& comm) {
 std::vector<NamedLayout> on_devices(std::vector<NamedLayout> all) {
   const std::size_t count = all.size();
   for (std::size_t i = 0; i < count; ++i) {
-    all.push_back({all[i].name + " on debug", all[i].layout.on(Device::debug())});
+    all.push_back(
+        {all[i].name + " on " + to_string(other_device()), all[i].layout.on(other_device())});
   }
   return all;
 }

@@ -84,7 +84,7 @@ TEST(Redistribute, in_all_types_and_on_the_debug_device) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
       for_all_pairs(some, [](const Layout& from, const Layout& to) {
-        for (const Device device : {Device::cpu(), Device::debug()}) {
+        for (const Device device : {Device::cpu(), other_device()}) {
           const auto x = make_array<T>(from.on(device));
           const auto y = x.redistribute(to.on(device));
           EXPECT_EQ(y.device(), device);
@@ -121,7 +121,7 @@ TEST(Redistribute, of_stacks) {
         {Layout::stack({a[0], Layout::stack({a[1], a[2]})}),
          Layout::stack({b[0], Layout::stack({b[1], b[2]})})}};
     for (const auto& [from, to] : pairs) {
-      for (const Device device : {Device::cpu(), Device::debug()}) {
+      for (const Device device : {Device::cpu(), other_device()}) {
         SCOPED_TRACE(from.on(device).describe() + " to " + to.describe());
         Redistribution<double> plan(from.on(device), to.on(device));
         DistributedArray<double> y(to.on(device));
@@ -207,7 +207,7 @@ TEST(Redistribute, complains_on_all_ranks) {
     const Layout rows = Layout::scatter(comm, {6, 5});
     const Layout columns = Layout::scatter(comm, {6, 5}, 1);
     EXPECT_THROW(Plan(rows, Layout::scatter(comm, {5, 6})), ArgumentError);
-    EXPECT_THROW(Plan(rows, columns.on(Device::debug())), ArgumentError);
+    EXPECT_THROW(Plan(rows, columns.on(other_device())), ArgumentError);
     EXPECT_THROW(Plan(rows, Layout::stack({columns})), ArgumentError);
     EXPECT_THROW(Plan(Layout::stack({rows}), Layout::stack({rows, rows})), ArgumentError);
     if (comm.size() > 1) {

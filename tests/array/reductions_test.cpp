@@ -373,7 +373,7 @@ TEST(Reductions, differing_replicas_are_detected) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);
     const Layout replicated = Layout::replicated(comm, {4, 5});
-    const std::vector<Layout> some = {replicated, replicated.on(Device::debug()),
+    const std::vector<Layout> some = {replicated, replicated.on(other_device()),
                                       Layout::stack({Layout::scatter(comm, {7}), replicated})};
     for (const Layout& layout : some) {
       SCOPED_TRACE(layout.describe());

@@ -1035,7 +1035,7 @@ TEST(ConformanceSplit, makes_communicators_that_are_not_equal) {
   on_ranks([](Comm comm) {
     const Comm same = comm;
     EXPECT_TRUE(same == comm);
-    EXPECT_TRUE(comm == comm.on(Device::debug()));
+    EXPECT_TRUE(comm == comm.on(other_device()));
     EXPECT_TRUE(Comm::self() == Comm::self());
     EXPECT_TRUE(comm.split(-1) == comm.split(-1));
     EXPECT_FALSE(comm == comm.split(-1));
@@ -1093,7 +1093,7 @@ namespace {
 
 template <class T>
 Buffer<T> on_debug(const std::vector<T>& values) {
-  Buffer<T> buffer(static_cast<index_t>(values.size()), Device::debug());
+  Buffer<T> buffer(static_cast<index_t>(values.size()), other_device());
   copy_bytes(buffer.data(), buffer.device(), values.data(), Device::cpu(),
              values.size() * sizeof(T));
   return buffer;
@@ -1112,9 +1112,9 @@ std::vector<T> on_host(const Buffer<T>& buffer) {
 TEST(ConformanceDevice, communicator_says_where_arrays_are) {
   on_ranks([](Comm comm) {
     EXPECT_EQ(comm.device(), Device::cpu());
-    const Comm debug = comm.on(Device::debug());
-    EXPECT_EQ(debug.device(), Device::debug());
-    EXPECT_EQ(debug.dup().device(), Device::debug());
+    const Comm debug = comm.on(other_device());
+    EXPECT_EQ(debug.device(), other_device());
+    EXPECT_EQ(debug.dup().device(), other_device());
     EXPECT_EQ(comm.device(), Device::cpu());
   });
 }

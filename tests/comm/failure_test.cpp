@@ -557,14 +557,14 @@ TEST_F(Failure, or_success_leaves_no_memory_behind) {
         const Comm half = comm.split(comm.rank() % 2);
         const Comm copy = half.dup();
         Buffer<double> data(1000);
-        Buffer<double> on_device(1000, Device::debug());
+        Buffer<double> on_device(1000, other_device());
         copy.allreduce(data);
         comm.allreduce(on_device);
       });
       EXPECT_THROW(run_threads(4,
                                [](Comm comm) {
                                  const Comm half = comm.split(comm.rank() % 2);
-                                 Buffer<double> data(1000, Device::debug());
+                                 Buffer<double> data(1000, other_device());
                                  if (comm.rank() == 0) throw Boom("leaving");
                                  for (;;) comm.allreduce(data);
                                }),
@@ -573,11 +573,11 @@ TEST_F(Failure, or_success_leaves_no_memory_behind) {
   };
   rounds(5);  // what is made once and kept
   const index_t cpu = memory_stats(Device::cpu()).bytes_in_use;
-  const index_t debug = memory_stats(Device::debug()).bytes_in_use;
+  const index_t debug = memory_stats(other_device()).bytes_in_use;
   const std::size_t heap = mallinfo2().uordblks;
   rounds(100);
   EXPECT_EQ(memory_stats(Device::cpu()).bytes_in_use, cpu);
-  EXPECT_EQ(memory_stats(Device::debug()).bytes_in_use, debug);
+  EXPECT_EQ(memory_stats(other_device()).bytes_in_use, debug);
   // One team kept per round would be more than 4 MB.
   EXPECT_LT(static_cast<double>(mallinfo2().uordblks) - static_cast<double>(heap), 5e5);
 }

@@ -157,7 +157,7 @@ TEST(Stats, count_started_calls_like_the_others) {
 
 TEST(Stats, count_device_memory_like_the_other) {
   on_ranks([](Comm comm) {
-    Buffer<float> data(25, Device::debug());
+    Buffer<float> data(25, other_device());
     const std::vector<float> zeros(25);
     copy_bytes(data.data(), data.device(), zeros.data(), Device::cpu(), 100);
     comm.allreduce(data, ReduceOp::avg);
@@ -244,7 +244,7 @@ TEST(Stats, belong_to_one_communicator) {
     comm.allreduce(1);
     EXPECT_EQ(copy.stats().total().calls, 0);
     EXPECT_EQ(handle.stats().total().calls, 1);
-    EXPECT_EQ(comm.on(Device::debug()).stats().total().calls, 1);
+    EXPECT_EQ(comm.on(other_device()).stats().total().calls, 1);
   });
 }
 

@@ -153,6 +153,11 @@ int ranks() {
   return value;
 }
 
+Device other_device() {
+  const char* name = std::getenv("WEFT_TEST_DEVICE");
+  return name == nullptr ? Device::debug() : Device::parse(name);
+}
+
 void on_ranks(const std::function<void(Comm)>& body) {
   switch (world()) {
     case World::thread: return on_threads(body);

@@ -14,6 +14,10 @@ World world();
 /// or 1.
 int ranks();
 
+/// A device whose memory the host cannot touch: WEFT_TEST_DEVICE, or debug, which every machine
+/// has.
+Device other_device();
+
 /// Runs `body` on every rank, on a communicator of its own. What it throws is thrown here; with
 /// threads, by the first rank that failed. A rank that leaves by a failed ASSERT ends the others'
 /// wait for it, and rank 0 fails with any other.

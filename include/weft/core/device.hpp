@@ -36,6 +36,11 @@ std::string to_string(Device device);
 /// The tag of kernels that run on the CPU, for the devices `cpu` and `debug`.
 struct Cpu {};
 
+/// The tag of kernels that run on an NVIDIA GPU: the current one, on this stream.
+struct Cuda {
+  void* stream = nullptr;
+};
+
 /// Throws DeviceError if this build or this machine does not have the device.
 void require_available(Device device);
 

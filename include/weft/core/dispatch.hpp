@@ -18,6 +18,14 @@ class DebugAccess {
   DebugAccess& operator=(const DebugAccess&) = delete;
 };
 
+/// Makes a GPU the current one of this thread, and returns the tag with this thread's stream for
+/// it.
+Cuda cuda_tag(Device device);
+
+/// Room for a few numbers on a device, where a kernel leaves a result for the host to fetch. The
+/// same for each call on a thread.
+void* scalar_scratch(Device device, std::size_t bytes);
+
 }  // namespace detail
 
 /// Turns the run-time device into the tag that kernels are overloaded on, and calls f with it: the
@@ -31,8 +39,12 @@ decltype(auto) dispatch(Device device, F&& f) {
       return std::forward<F>(f)(Cpu{});
     }
     case DeviceKind::cuda:
-      throw DeviceError("this build of Weft has no CUDA: no kernel can run on " +
-                        to_string(device));
+#if defined(WEFT_WITH_CUDA)
+      return std::forward<F>(f)(detail::cuda_tag(device));
+#else
+      require_available(device);
+      break;
+#endif
   }
   return std::forward<F>(f)(Cpu{});
 }

@@ -6,9 +6,19 @@
 #include <weft/core/device.hpp>
 #include <weft/core/shape.hpp>
 
-#include <algorithm>
+#if defined(__CUDACC__)
+
+#include <weft/core/cuda/for_each.cuh>
+
+/// What a lambda given to for_each or reduce is marked with, and a function that it calls.
+#define WEFT_KERNEL __device__
+#define WEFT_FUNCTION __host__ __device__
+#define WEFT_THIS_DEVICE ::weft::Cuda
+
+#else
 
 #define WEFT_KERNEL
+#define WEFT_FUNCTION
 #define WEFT_THIS_DEVICE ::weft::Cpu
 
 namespace weft {
@@ -60,3 +70,5 @@ void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {
 }
 
 }  // namespace weft
+
+#endif

@@ -4,6 +4,12 @@
 
 #include <weft/core/for_each.hpp>
 
+#if defined(__CUDACC__)
+
+#include <weft/core/cuda/reduce.cuh>
+
+#else
+
 #include <array>
 
 namespace weft {
@@ -53,6 +59,12 @@ A reduce(Cpu, index_t n, A identity, F f, Combine combine) {
   return total;
 }
 
+/// The same into memory of the device, where it stays until somebody asks for it.
+template <class A, class F, class Combine>
+void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out) {
+  *out = reduce(device, n, identity, f, combine);
+}
+
 /// For each (o, k) of [outer, n, inner]: out(o, k, combine over i of f(o, i, k)), in the order of
 /// i.
 template <class A, class F, class Combine, class Out>
@@ -78,3 +90,5 @@ void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combi
 }
 
 }  // namespace weft
+
+#endif
