@@ -1,5 +1,5 @@
 # weft_add_test(<layer>/<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
-#               [LABELS <label>...] [TIMEOUT <seconds>])
+#               [LABELS <label>...] [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...] [UNCHECKED <p>...])
 #
 # Adds tests/<layer>/<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
 # suites with CTest. Which suites are its own is seen from their names: those of
@@ -7,9 +7,10 @@
 #
 # Without RANKS there is one entry, <layer>.<name>. With RANKS there is one per world:
 # <layer>.<name>.threads<p> for each of RANKS and, with MPI, <layer>.<name>.mpi<p> for each of
-# MPI_RANKS (1 2 4 unless given).
+# MPI_RANKS (1 2 4 unless given). Ranks compare their calls before they make them (WEFT_CHECK), except in
+# <layer>.<name>.unchecked<p> for each of UNCHECKED: comparing them keeps ranks in step.
 function(weft_add_test path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS;ENVIRONMENT;UNCHECKED")
   if(NOT DEFINED arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -47,6 +48,11 @@ function(weft_add_test path)
     weft_register_test(
       ${test}.threads${ranks} LABELS threads RANKS ${ranks} COMMAND ${command}
       ENVIRONMENT WEFT_TEST_COMM=thread WEFT_TEST_RANKS=${ranks} WEFT_CHECK=1)
+  endforeach()
+  foreach(ranks IN LISTS arg_UNCHECKED)
+    weft_register_test(
+      ${test}.unchecked${ranks} LABELS threads RANKS ${ranks} COMMAND ${command}
+      ENVIRONMENT WEFT_TEST_COMM=thread WEFT_TEST_RANKS=${ranks})
   endforeach()
   if(WEFT_WITH_MPI AND NOT arg_MPI_RANKS STREQUAL "NONE")
     foreach(ranks IN LISTS arg_MPI_RANKS)
@@ -88,7 +94,7 @@ function(weft_register_test test)
     ${test}
     PROPERTIES LABELS "${entry_LABELS}"
                TIMEOUT ${arg_TIMEOUT}
-               ENVIRONMENT "${entry_ENVIRONMENT}"
+               ENVIRONMENT "${entry_ENVIRONMENT};${arg_ENVIRONMENT}"
                FAIL_REGULAR_EXPRESSION "Running 0 tests") # a filter that matches nothing
   if(DEFINED entry_RANKS)
     # The ranks share the processors already; let launch decide, not the caller's environment.

@@ -4,6 +4,7 @@
 #include <weft/core/for_each.hpp>
 
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace weft::kernels {
@@ -60,29 +61,6 @@ Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_
   return loops;
 }
 
-#if !defined(__CUDACC__)
-/// Runs of neighbouring elements, on the CPU. memcpy writes long ones without reading the target
-/// first, which a loop cannot.
-template <class T>
-void copy_runs(const Loops& loops, const T* from, T* to) {
-  const index_t length = loops.extent[loops.depth - 1];
-  const index_t rows = loops.rows();
-#pragma omp parallel for schedule(static) if (detail::threads_for(rows * length) > 1)
-  for (index_t row = 0; row < rows; ++row) {
-    const T* source = from;
-    T* target = to;
-    index_t rest = row;
-    for (int level = loops.depth - 2; level >= 0; --level) {
-      source += rest % loops.extent[level] * loops.from[level];
-      target += rest % loops.extent[level] * loops.to[level];
-      rest /= loops.extent[level];
-    }
-    std::memcpy(static_cast<void*>(target), source, static_cast<std::size_t>(length) * sizeof(T));
-  }
-}
-
-#endif
-
 struct Assign {
   template <class T>
   WEFT_FUNCTION void operator()(const T& source, T& target) const {
@@ -96,17 +74,14 @@ struct Accumulate {
   }
 };
 
+#if defined(__CUDACC__)
+
 /// f(source, target) for all points of a box. The steps of the innermost loop are passed apart, so
-/// that the compiler can see that they are one.
-template <class Device, class T, class F>
-void visit_rows(Device device, const Loops& loops, const T* from, index_t from_step, T* to,
+/// that the compiler can see where they are one.
+template <class T, class F>
+void visit_rows(Cuda device, const Loops& loops, const T* from, index_t from_step, T* to,
                 index_t to_step, F f) {
   const int last = loops.depth - 1;
-  if (last == 0) {
-    for_each(device, loops.extent[0],
-             [=] WEFT_KERNEL(index_t k) { f(from[k * from_step], to[k * to_step]); });
-    return;
-  }
   for_each(device, 1, loops.rows(), loops.extent[last],
            [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
              const T* source = from + k * from_step;
@@ -122,8 +97,54 @@ void visit_rows(Device device, const Loops& loops, const T* from, index_t from_s
            });
 }
 
+#else
+
+/// body(source, target) for the first elements of all rows.
+template <class T, class Body>
+void for_each_row(const Loops& loops, const T* from, T* to, Body body) {
+  const index_t rows = loops.rows();
+  const index_t length = loops.extent[loops.depth - 1];
+#pragma omp parallel for schedule(static) if (detail::threads_for(rows * length) > 1)
+  for (index_t row = 0; row < rows; ++row) {
+    const T* source = from;
+    T* target = to;
+    index_t rest = row;
+    for (int level = loops.depth - 2; level >= 0; --level) {
+      source += rest % loops.extent[level] * loops.from[level];
+      target += rest % loops.extent[level] * loops.to[level];
+      rest /= loops.extent[level];
+    }
+    body(source, target);
+  }
+}
+
+template <class T, class F>
+void visit_rows(Cpu, const Loops& loops, const T* from, index_t from_step, T* to, index_t to_step,
+                F f) {
+  const index_t length = loops.extent[loops.depth - 1];
+  if constexpr (std::is_same_v<F, Assign>) {
+    if (from_step == 1 && to_step == 1) {
+      // memcpy writes long runs without reading the target first, which a loop cannot.
+      for_each_row(loops, from, to, [=](const T* source, T* target) {
+        std::memcpy(static_cast<void*>(target), source,
+                    static_cast<std::size_t>(length) * sizeof(T));
+      });
+      return;
+    }
+  }
+  for_each_row(loops, from, to, [=](const T* source, T* target) {
+#pragma omp simd
+    for (index_t k = 0; k < length; ++k) f(source[k * from_step], target[k * to_step]);
+  });
+}
+
+#endif
+
 template <class Device, class T, class F>
-void visit_box(Device device, const Loops& loops, const T* from, T* to, F f) {
+void visit_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
+               const Index& to_strides, F f) {
+  if (shape.count() == 0) return;
+  const Loops loops = plan_loops(shape, from_strides, to_strides);
   const int last = loops.depth - 1;
   if (loops.has_runs()) {
     visit_rows(device, loops, from, 1, to, 1, f);
@@ -137,22 +158,13 @@ void visit_box(Device device, const Loops& loops, const T* from, T* to, F f) {
 template <class Device, class T>
 void copy_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
               const Index& to_strides) {
-  if (shape.count() == 0) return;
-  const Loops loops = plan_loops(shape, from_strides, to_strides);
-#if !defined(__CUDACC__)
-  if (loops.has_runs()) {
-    copy_runs(loops, from, to);
-    return;
-  }
-#endif
-  visit_box(device, loops, from, to, Assign{});
+  visit_box(device, shape, from, from_strides, to, to_strides, Assign{});
 }
 
 template <class Device, class T>
 void add_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
              const Index& to_strides) {
-  if (shape.count() == 0) return;
-  visit_box(device, plan_loops(shape, from_strides, to_strides), from, to, Accumulate{});
+  visit_box(device, shape, from, from_strides, to, to_strides, Accumulate{});
 }
 
 #define INSTANTIATE(T)                                                               \

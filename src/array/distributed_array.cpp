@@ -10,6 +10,8 @@
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
 
+#include <utility>
+
 namespace weft {
 namespace {
 
@@ -45,9 +47,11 @@ std::vector<index_t> differences(const std::vector<index_t>& splits) {
 }  // namespace
 
 template <Scalar T>
-DistributedArray<T>::DistributedArray(Layout layout, Buffer<T> memory, T* data)
-    : layout_(std::move(layout)), memory_(std::move(memory)), data_(data) {
-  count_ = layout_.local_count();
+DistributedArray<T>::DistributedArray(Layout layout, ViewOf memory)
+    : layout_(std::move(layout)),
+      data_(memory.data),
+      count_(layout_.local_count()),
+      is_view_(true) {
   make_parts();
 }
 
@@ -56,7 +60,7 @@ void DistributedArray<T>::make_parts() {
   index_t offset = 0;
   for (int index = 0; index < layout_.part_count(); ++index) {
     const Layout& part = layout_.part(index);
-    parts_.push_back(DistributedArray(part, Buffer<T>(), data_ + offset));
+    parts_.push_back(DistributedArray(part, ViewOf{data_ + offset}));
     offset += part.local_count();
   }
 }
@@ -82,7 +86,7 @@ DistributedArray<T> DistributedArray<T>::view(Layout layout, T* data, index_t co
           "DistributedArray::view: {} elements given, but this rank has {} of {}", count,
           layout.local_count(), layout.describe());
   require(data != nullptr || count == 0, "DistributedArray::view: no memory given");
-  return DistributedArray(std::move(layout), Buffer<T>(), data);
+  return DistributedArray(std::move(layout), ViewOf{data});
 }
 
 template <Scalar T>
@@ -92,13 +96,37 @@ DistributedArray<T>::DistributedArray(const DistributedArray& other)
 }
 
 template <Scalar T>
+DistributedArray<T>::DistributedArray(DistributedArray&& other) noexcept
+    : layout_(std::move(other.layout_)),
+      memory_(std::move(other.memory_)),
+      data_(std::exchange(other.data_, nullptr)),
+      count_(std::exchange(other.count_, 0)),
+      is_view_(std::exchange(other.is_view_, false)),
+      parts_(std::move(other.parts_)) {}
+
+template <Scalar T>
 DistributedArray<T>& DistributedArray<T>::operator=(const DistributedArray& other) {
-  // Into the same memory where it fits: a view keeps its place, and nothing is allocated.
-  if (layout_ == other.layout_) {
+  // Into the same memory where it fits, so that nothing is allocated; and always into a view.
+  if (is_view_ || layout_ == other.layout_) {
     weft::copy(other, *this);
   } else {
     *this = DistributedArray(other);
   }
+  return *this;
+}
+
+template <Scalar T>
+DistributedArray<T>& DistributedArray<T>::operator=(DistributedArray&& other) {
+  if (is_view_) {
+    weft::copy(other, *this);
+    return *this;
+  }
+  std::swap(layout_, other.layout_);
+  std::swap(memory_, other.memory_);
+  std::swap(data_, other.data_);
+  std::swap(count_, other.count_);
+  std::swap(is_view_, other.is_view_);
+  std::swap(parts_, other.parts_);
   return *this;
 }
 

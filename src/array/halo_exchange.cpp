@@ -37,18 +37,16 @@ class HaloExchange<T>::Plan {
     detail::require_equal(x.layout(), layout_, "HaloExchange::start");
     require(!started_, "HaloExchange::start: started again before finish()");
     array_ = x.data();
-    for (Pass& pass : passes_) {
-      begin(pass);
-      if (options_.corners) break;
-    }
+    begun_ = 0;
     started_ = true;
+    begin_passes();
   }
 
   void finish() {
     require(started_, "HaloExchange::finish: there is nothing to finish; call start() first");
     for (std::size_t index = 0; index < passes_.size(); ++index) {
-      if (options_.corners && index > 0) begin(passes_[index]);
-      end(passes_[index]);
+      if (index == begun_) begin_passes();
+      if (!ended_at_once(passes_[index])) end(passes_[index]);
     }
     array_ = nullptr;
     started_ = false;
@@ -138,6 +136,22 @@ class HaloExchange<T>::Plan {
                : message.buffer.data();
   }
 
+  /// With corners, an axis needs the ghost cells of those before it: passes are begun up to the
+  /// first that waits for others.
+  void begin_passes() {
+    while (begun_ < passes_.size()) {
+      Pass& pass = passes_[begun_++];
+      begin(pass);
+      if (ended_at_once(pass)) {
+        end(pass);
+      } else if (options_.corners) {
+        return;
+      }
+    }
+  }
+  bool ended_at_once(const Pass& pass) const {
+    return pass.incoming.empty() && pass.outgoing.empty();
+  }
   void begin(Pass& pass);
   void end(Pass& pass);
   void collect(Pass& pass, const Message& message);
@@ -179,6 +193,7 @@ class HaloExchange<T>::Plan {
   std::vector<Pass> passes_;
   const T* array_ = nullptr;
   bool started_ = false;
+  std::size_t begun_ = 0;  // passes
 };
 
 template <Scalar T>

@@ -231,22 +231,29 @@ Layout Layout::on(Device device) const {
 }
 
 Layout Layout::within(std::span<const int> groups, std::vector<index_t> extents) const {
-  if (is_stack()) {
-    std::vector<Layout> parts;
-    for (const Layout& part : node_->parts) parts.push_back(part.within(groups, extents));
-    return stack(std::move(parts));
-  }
   require(groups.size() == at(comm().size()), "Layout::within: {} groups given for {} ranks",
           groups.size(), comm().size());
-  require(extents.empty() ||
-              (extents.size() == at(comm().size()) && node_->recipe.kind == Recipe::Kind::scatter),
-          "Layout::within: {} extents given for {}", extents.size(), describe());
-  std::vector<int> names = numbered(groups);
-  const Comm reduction = comm().split(names[at(comm().rank())]);
+  const std::vector<int> names = numbered(groups);
+  // One communicator for all parts of a stack, so that they can share messages.
+  return within(names, extents, comm().split(names[at(comm().rank())]));
+}
+
+Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& extents,
+                      const Comm& reduction) const {
+  if (is_stack()) {
+    std::vector<Layout> parts;
+    for (const Layout& part : node_->parts) {
+      parts.push_back(part.within(groups, extents, reduction));
+    }
+    return stack(std::move(parts));
+  }
   Recipe recipe = node_->recipe;
+  require(extents.empty() ||
+              (extents.size() == at(comm().size()) && recipe.kind == Recipe::Kind::scatter),
+          "Layout::within: {} extents given for {}", extents.size(), describe());
   recipe.grids.clear();
-  recipe.extents = std::move(extents);
-  return make(comm(), shape(), recipe, std::move(names), reduction).on(device());
+  recipe.extents = extents;
+  return make(comm(), shape(), recipe, {groups.begin(), groups.end()}, reduction).on(device());
 }
 
 Layout Layout::without(int axis) const {
@@ -382,6 +389,8 @@ int Layout::group(int rank) const {
 }
 
 bool Layout::is_replicated() const { return block().recipe.kind == Recipe::Kind::replicated; }
+
+const Comm& Layout::group_comm() const { return block().reduction; }
 
 const Comm& Layout::reduction_comm() const {
   static const Comm none = Comm::self().split(-1);

@@ -194,7 +194,15 @@ void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, co
 
 template <class Device, class R>
 void raise(Device device, index_t n, double power, const double* x, R* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(std::pow(x[i], power)); });
+  // The powers in daily use are exact where pow need not be.
+  if (power == 1) {
+    for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(x[i]); });
+  } else if (power == 0.5) {
+    for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(std::sqrt(x[i])); });
+  } else {
+    for_each(device, n,
+             [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(std::pow(x[i], power)); });
+  }
 }
 
 #define INSTANTIATE_REAL(R)                                   \

@@ -33,7 +33,7 @@ void hash(Device device, index_t n, const T* x, std::uint64_t* out);
 /// What is summed up, or of which the extreme is taken, for a norm.
 enum class NormTerm : std::uint8_t { nonzero, magnitude, square, power, largest, smallest };
 
-/// The term over all elements, after division by `scale`.
+/// The term over all elements. Squares are those of the elements times `scale`.
 template <class Device, class T>
 void norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale,
                 double* out);

@@ -50,66 +50,33 @@ void for_each_leaf(const Layout& layout, index_t& offset, F& f) {
   }
 }
 
-/// Values that wait for the ranks of a communicator to be reduced. A stack may need several
-/// communicators (a replicated part needs none); its parts share one message where they can.
-template <class A, class Combine>
-class RankReduction {
- public:
-  RankReduction(A identity, ReduceOp op, Combine combine)
-      : total_(identity), op_(op), combine_(combine) {}
-
-  void add(const Comm& comm, A value) {
-    if (!comm.valid()) {
-      total_ = combine_(total_, value);
-      return;
-    }
-    for (std::size_t i = 0; i < used_; ++i) {
-      if (*waiting_[i].comm == comm) {
-        waiting_[i].value = combine_(waiting_[i].value, value);
-        return;
-      }
-    }
-    if (used_ == waiting_.size()) flush();
-    waiting_[used_++] = {&comm, value};
-  }
-
-  A finish() {
-    flush();
-    return total_;
-  }
-
- private:
-  struct Waiting {
-    const Comm* comm = nullptr;
-    A value = {};
-  };
-
-  void flush() {
-    for (std::size_t i = 0; i < used_; ++i) {
-      total_ = combine_(total_, waiting_[i].comm->allreduce(waiting_[i].value, op_));
-    }
-    used_ = 0;
-  }
-
-  A total_;
-  ReduceOp op_;
-  Combine combine_;
-  std::array<Waiting, 4> waiting_ = {};
-  std::size_t used_ = 0;
-};
-
-/// Combines local(offset, count) over the parts of a stack and over the ranks.
+/// Combines local(offset, count) over the parts of a stack and over the ranks. Parts that need the
+/// same communicator share one message; replicated parts need none.
 template <class T, class A, class Combine, class Local>
 A reduce_array(const DistributedArray<T>& x, A identity, ReduceOp op, Combine combine,
                Local local) {
   if (x.comm().checks_calls()) verify_replicas(x);
-  RankReduction<A, Combine> reduction(identity, op, combine);
-  index_t offset = 0;
-  const auto visit = [&](const Layout& leaf, index_t first) {
-    reduction.add(leaf.reduction_comm(), local(first, leaf.local_count()));
+  A total = identity;
+  int leaf_number = 0;
+  const auto visit = [&](const Layout& leaf, index_t) {
+    const Comm& comm = leaf.reduction_comm();
+    const int mine = leaf_number++;
+    int number = 0;
+    bool is_first = true;
+    A value = identity;
+    const auto gather = [&](const Layout& other, index_t first) {
+      const int theirs = number++;
+      if (!(other.reduction_comm() == comm)) return;
+      if (theirs < mine) is_first = false;
+      if (is_first) value = combine(value, local(first, other.local_count()));
+    };
+    index_t offset = 0;
+    for_each_leaf(x.layout(), offset, gather);
+    if (is_first) total = combine(total, comm.valid() ? comm.allreduce(value, op) : value);
   };
+  index_t offset = 0;
   for_each_leaf(x.layout(), offset, visit);
-  return reduction.finish();
+  return total;
 }
 
 template <class T, class Local>
@@ -321,12 +288,13 @@ template <Scalar T>
 void verify_replicas(const DistributedArray<T>& x) {
   index_t offset = 0;
   const auto visit = [&](const Layout& leaf, index_t first) {
-    if (!leaf.is_replicated() || leaf.comm().size() == 1) return;
+    const Comm& group = leaf.group_comm();
+    if (!leaf.is_replicated() || group.size() == 1) return;
     const auto hash = result_of<std::uint64_t>(x.device(), [&](auto device, std::uint64_t* out) {
       kernels::hash(device, leaf.local_count(), kernel_cast(x.data()) + first, out);
     });
     std::array<std::uint64_t, 2> range = {hash, ~hash};
-    leaf.comm().allreduce(range, ReduceOp::max);
+    group.allreduce(range, ReduceOp::max);
     const std::uint64_t largest = range[0];
     const std::uint64_t smallest = ~range[1];
     if (largest != smallest) {

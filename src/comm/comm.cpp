@@ -111,26 +111,26 @@ bool needs_staging(const CommState& state, const ConstMemory& in, const Memory& 
 }
 
 /// Replaces device memory by host copies of it, and remembers what is to be done in the end.
-std::unique_ptr<detail::Staging> stage(const CommState& state, ConstMemory& in, Memory& out,
-                                       ReduceOp op) {
+std::unique_ptr<detail::Staging> stage(const CommState& state, CallKind kind, ConstMemory& in,
+                                       Memory& out, ReduceOp op) {
   auto staging = std::make_unique<detail::Staging>();
-  const void* device_in = in.data;
-  const auto host_copy = [](ConstMemory memory) {
+  const auto host_copy = [](const ConstMemory& memory) {
     Buffer<std::byte> copy(memory.bytes());
     copy_bytes(copy.data(), Device::cpu(), memory.data, memory.where,
                static_cast<std::size_t>(memory.bytes()));
     return copy;
   };
+  // Calls in place must stay so, or the transport would be asked for something else.
+  const bool in_place = in.data == out.data && in.count <= out.count;
   if (!state.transport->accepts(out.where)) {
     staging->target = out;
-    staging->out = host_copy(out);
+    // What a receive overwrites as a whole need not be fetched.
+    staging->out = kind == CallKind::recv ? Buffer<std::byte>(out.bytes()) : host_copy(out);
     out = Memory(staging->out.data(), out.count, out.dtype, Device::cpu());
   }
   if (!state.transport->accepts(in.where)) {
-    staging->in = host_copy(in);
-    in = ConstMemory(staging->in.data(), in.count, in.dtype, Device::cpu());
-    // Calls in place must stay so, or the transport would be asked for something else.
-    if (device_in == staging->target.data) in.data = out.data;
+    if (!in_place) staging->in = host_copy(in);
+    in = ConstMemory(in_place ? out.data : staging->in.data(), in.count, in.dtype, Device::cpu());
   }
   if (op == ReduceOp::avg) {
     staging->average = out;
@@ -147,7 +147,7 @@ Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const
   const detail::CallTimer timer(*state, kind);
   std::unique_ptr<detail::Staging> staging;
   if (needs_staging(*state, in, out, op)) {
-    staging = stage(*state, in, out, op);
+    staging = stage(*state, kind, in, out, op);
     if (op == ReduceOp::avg) op = ReduceOp::sum;
   }
   const Ticket ticket = issue(in, out, op, when);
@@ -227,6 +227,7 @@ bool operator==(const Comm& a, const Comm& b) {
 }
 
 Comm Comm::split(int color, int key) const {
+  verify_if_checking(state(), {detail::split_code, any, any, any, any, any});
   std::shared_ptr<Transport> transport = state().transport->split(color, key);
   if (transport == nullptr) return {std::shared_ptr<CommState>(), device_};
   auto part = std::make_shared<CommState>();
@@ -517,44 +518,9 @@ Request Comm::start_all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
   return do_all_to_all(in, sent, out, received, When::later);
 }
 
-void Comm::agree(std::string_view complaint) const {
-  const auto length = static_cast<index_t>(complaint.size());
-  std::vector<index_t> lengths(static_cast<std::size_t>(size()));
-  Parts one_each;
-  one_each.make_even(size(), 1);
-  state().transport->all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
-  const Parts parts(std::move(lengths));
-  if (parts.extent() == 0) return;
-
-  std::string all(static_cast<std::size_t>(parts.extent()), ' ');
-  state().transport->all_gather({complaint.data(), length, DType::u8, Device::cpu()},
-                                {all.data(), parts.extent(), DType::u8, Device::cpu()}, parts,
-                                When::now);
-  // The same complaint is told once, with all who made it.
-  std::string text;
-  for (int peer = 0; peer < size(); ++peer) {
-    const auto said = [&](int who) {
-      return std::string_view(all).substr(static_cast<std::size_t>(parts.offset(who)),
-                                          static_cast<std::size_t>(parts.count(who)));
-    };
-    if (said(peer).empty()) continue;
-    int first = 0;
-    int same = 0;
-    for (int other = size() - 1; other >= 0; --other) {
-      if (said(other) != said(peer)) continue;
-      first = other;
-      ++same;
-    }
-    if (first != peer) continue;
-    const std::string who = same == size() ? "all ranks"
-                            : same == 1    ? fmt::format("rank {}", peer)
-                                           : fmt::format("rank {} and {} more", peer, same - 1);
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", who, said(peer));
-  }
-  throw AgreedError(text);
+void Comm::abort(const std::string& reason) const noexcept {
+  if (valid()) state_->transport->abort(reason);
 }
-
-void Comm::abort(const std::string& reason) const noexcept { state().transport->abort(reason); }
 
 const Stats& Comm::stats() const { return state().stats; }
 void Comm::reset_stats() const { state().stats = {}; }

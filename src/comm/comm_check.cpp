@@ -3,11 +3,14 @@
 #include "comm/comm_state.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace weft::detail {
 namespace {
 
 std::string describe(const Fingerprint& call) {
+  if (call[0] == split_code) return "split()";
+  if (call[0] == agree_code) return "agree()";
   std::string text = fmt::format("{}(", name_of(static_cast<CallKind>(call[0])));
   std::string comma;
   const auto append = [&](std::string_view what) {
@@ -57,3 +60,45 @@ void verify(CommState& state, const Fingerprint& mine) {
 }
 
 }  // namespace weft::detail
+
+namespace weft {
+
+void Comm::agree(std::string_view complaint) const {
+  if (checks_calls()) verify(state(), {detail::agree_code, -1, -1, -1, -1, -1});
+  const auto length = static_cast<index_t>(complaint.size());
+  std::vector<index_t> lengths(static_cast<std::size_t>(size()));
+  Parts one_each;
+  one_each.make_even(size(), 1);
+  state().transport->all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
+  const Parts parts(std::move(lengths));
+  if (parts.extent() == 0) return;
+
+  std::string all(static_cast<std::size_t>(parts.extent()), ' ');
+  state().transport->all_gather({complaint.data(), length, DType::u8, Device::cpu()},
+                                {all.data(), parts.extent(), DType::u8, Device::cpu()}, parts,
+                                When::now);
+  // The same complaint is told once, with all who made it.
+  std::string text;
+  for (int peer = 0; peer < size(); ++peer) {
+    const auto said = [&](int who) {
+      return std::string_view(all).substr(static_cast<std::size_t>(parts.offset(who)),
+                                          static_cast<std::size_t>(parts.count(who)));
+    };
+    if (said(peer).empty()) continue;
+    int first = 0;
+    int same = 0;
+    for (int other = size() - 1; other >= 0; --other) {
+      if (said(other) != said(peer)) continue;
+      first = other;
+      ++same;
+    }
+    if (first != peer) continue;
+    const std::string who = same == size() ? "all ranks"
+                            : same == 1    ? fmt::format("rank {}", peer)
+                                           : fmt::format("rank {} and {} more", peer, same - 1);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", who, said(peer));
+  }
+  throw AgreedError(text);
+}
+
+}  // namespace weft

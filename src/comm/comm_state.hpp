@@ -13,6 +13,10 @@ namespace weft::detail {
 /// count and a hash of the parts; -1 where it does not matter.
 using Fingerprint = std::array<std::int64_t, 6>;
 
+// Kinds of calls that are compared but not counted.
+inline constexpr std::int64_t split_code = call_kinds;
+inline constexpr std::int64_t agree_code = call_kinds + 1;
+
 /// What the copies of one Comm share.
 struct CommState {
   std::shared_ptr<Transport> transport;

@@ -404,7 +404,11 @@ int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
     if (!complaint.empty()) return decline(task, complaint);
   }
   const int cores = static_cast<int>(detail::this_place().cores.size());
-  return launch_on_threads(options.ranks.value_or(cores), options.device, body);
+  try {
+    return launch_on_threads(options.ranks.value_or(cores), options.device, body);
+  } catch (const std::exception& error) {  // there was no team to run on
+    return decline(task, error.what());
+  }
 }
 
 Comm mpi_comm([[maybe_unused]] int fortran_handle) {

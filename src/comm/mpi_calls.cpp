@@ -96,7 +96,7 @@ void MpiCalls::cancel_receives(MpiCall& call, std::size_t first) {
   for (std::size_t i = first; i < call.pieces.size(); ++i) {
     if (call.pieces[i].from < 0) continue;
     MPI_Cancel(&call.pieces[i].request);
-    MPI_Request_free(&call.pieces[i].request);
+    MPI_Wait(&call.pieces[i].request, MPI_STATUS_IGNORE);
   }
 }
 

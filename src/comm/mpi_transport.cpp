@@ -433,6 +433,9 @@ std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
 }  // namespace
 
 std::shared_ptr<Transport> make_mpi_transport(int fortran_handle) {
+  int initialized = 0;
+  check(MPI_Initialized(&initialized), "MPI_Initialized");
+  if (initialized == 0) throw CommError("mpi_comm: MPI_Init has not been called yet");
   return duplicate(MPI_Comm_f2c(fortran_handle));
 }
 

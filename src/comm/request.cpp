@@ -37,7 +37,7 @@ Request::~Request() {
   try {
     wait();
   } catch (const std::exception&) {
-    // The failure is known to the communicator: its next call reports it.
+    // A destructor cannot tell. Who wants to know waits.
   }
 }
 

@@ -55,6 +55,9 @@ class SelfTransport final : public Transport {
   bool test(const Ticket& ticket) override { return ticket.id <= matched_; }
   void wait(const Ticket& ticket) override {
     if (!test(ticket)) {
+      // Its memory is the caller's again.
+      sends_.clear();
+      recvs_.clear();
       throw CommError(
           "a message to oneself waits for its other half, which this rank would have to start "
           "first");

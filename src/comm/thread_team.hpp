@@ -59,7 +59,9 @@ struct alignas(64) Slot {
   std::atomic<std::uint64_t> number{0};
   /// How many collectives the rank had worked through when it announced this one.
   std::uint64_t worked = 0;
-  std::array<std::byte, 496> payload;
+  /// What all ranks must have in common: see tag_of.
+  std::uint64_t tag = 0;
+  std::array<std::byte, 488> payload;
   CollectiveCall call;
 };
 

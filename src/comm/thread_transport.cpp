@@ -20,6 +20,21 @@ void copy(ConstMemory from, Memory to) {
   std::memcpy(to.data, from.data, static_cast<std::size_t>(to.bytes()));
 }
 
+/// What ranks that make the same call have in common. Ranks that do not are told so before one
+/// reads or writes beyond the end of another's memory. (Lengths of single parts are compared
+/// apart.)
+std::uint64_t tag_of(const CollectiveCall& call) {
+  const bool has_parts =
+      call.in_parts != nullptr || call.out_parts != nullptr || call.reader != nullptr;
+  std::uint64_t tag = has_parts && !call.eager ? 0 : static_cast<std::uint64_t>(call.in.count);
+  for (const auto field :
+       {static_cast<unsigned>(call.kind), static_cast<unsigned>(call.in.dtype),
+        static_cast<unsigned>(call.op), static_cast<unsigned>(call.root), call.eager ? 1U : 0U}) {
+    tag = tag * 31 + field;
+  }
+  return tag;
+}
+
 /// Messages this rank expects from one peer, in order.
 struct Expected {
   std::vector<Memory> ring = std::vector<Memory>(4);
@@ -183,6 +198,9 @@ class ThreadTransport final : public Transport {
       leave();
   }
   [[noreturn]] void leave();
+  /// Returns when no peer touches this rank's memory. Only after a failure was raised.
+  void quiesce();
+  void require_same_part(int peer, index_t theirs, index_t mine) const;
 
   std::shared_ptr<ThreadTeam> team_;
   std::shared_ptr<RankTransports> siblings_;
@@ -230,19 +248,31 @@ void ThreadTransport::wait_until(Done done) {
           fmt::format("waited {:.0f} s for other ranks, which is the limit set by WEFT_TIMEOUT",
                       wait_limit().count());
       abort(reason);
+      quiesce();
       throw TimeoutError(fmt::format("rank {}: {}", world_rank(), reason));
     }
   }
 }
 
 void ThreadTransport::leave() {
+  quiesce();
+  team_->failure->rethrow();
+}
+
+void ThreadTransport::quiesce() {
   // The caller will release its memory. Whoever marked itself busy before it could see the failure
   // is still copying; everyone else sees the failure before touching anything.
   for (int peer = 0; peer < size(); ++peer) {
     Waiter waiter(oversubscribed_);
     while (peer != rank() && team_->board(peer).busy.load()) waiter.pause();
   }
-  team_->failure->rethrow();
+}
+
+void ThreadTransport::require_same_part(int peer, index_t theirs, index_t mine) const {
+  if (theirs == mine) [[likely]]
+    return;
+  throw CommError(fmt::format("rank {} has {} elements for rank {}, which expects {}", peer, theirs,
+                              rank(), mine));
 }
 
 Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
@@ -254,6 +284,7 @@ Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
   Slot& mine = slot(rank(), sequence);
   mine.call = call;
   mine.worked = worked_;
+  mine.tag = tag_of(call);
   if (call.eager && call.in.count > 0) {
     std::memcpy(mine.payload.data(), call.in.data, static_cast<std::size_t>(call.in.bytes()));
   }
@@ -309,12 +340,19 @@ bool ThreadTransport::all_announced(std::uint64_t sequence) {
 }
 
 void ThreadTransport::progress() {
-  while (worked_ < announced_ && all_announced(worked_)) {
-    work(slot(rank(), worked_).call, worked_);
-    board_.worked.store(++worked_, std::memory_order_release);
-    seen_ranks_ = 0;
+  try {
+    while (worked_ < announced_ && all_announced(worked_)) {
+      work(slot(rank(), worked_).call, worked_);
+      board_.worked.store(++worked_, std::memory_order_release);
+      seen_ranks_ = 0;
+    }
+    if (expecting_ > 0) progress_messages();
+  } catch (const CommError& error) {
+    // Ranks that disagree cannot go on; nor can this one before the others have let go.
+    abort(error.what());
+    quiesce();
+    throw;
   }
-  if (expecting_ > 0) progress_messages();
 }
 
 void ThreadTransport::progress_messages() {
@@ -343,6 +381,14 @@ void ThreadTransport::progress_messages() {
 }
 
 void ThreadTransport::work(const CollectiveCall& call, std::uint64_t sequence) {
+  const std::uint64_t tag = slot(rank(), sequence).tag;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (slot(peer, sequence).tag == tag) continue;
+    throw CommError(fmt::format(
+        "ranks {} and {} disagree about a collective call: this rank makes {} of {} {}; run with "
+        "WEFT_CHECK=1 to see all of both calls",
+        rank(), peer, name_of(call.kind), call.in.count, name_of(call.in.dtype)));
+  }
   if (call.eager) {
     work_eagerly(call, sequence);
     return;
@@ -382,6 +428,7 @@ void ThreadTransport::work_on_memory(const CollectiveCall& call, std::uint64_t s
     case CallKind::broadcast: copy(slot(call.root, sequence).call.in, call.out); break;
     case CallKind::scatter: {
       const CollectiveCall& root = slot(call.root, sequence).call;
+      require_same_part(call.root, root.in_parts->count(rank()), call.out.count);
       copy(root.in.part(root.in_parts->offset(rank()), root.in_parts->count(rank())), call.out);
       break;
     }
@@ -416,6 +463,7 @@ void ThreadTransport::reduce_slice(const CollectiveCall& call, std::uint64_t seq
 void ThreadTransport::reduce_part(const CollectiveCall& call, std::uint64_t sequence) {
   const index_t offset = call.in_parts->offset(rank());
   for (int peer = 0; peer < size(); ++peer) {
+    require_same_part(peer, slot(peer, sequence).call.in_parts->extent(), call.in_parts->extent());
     inputs_[static_cast<std::size_t>(peer)] = slot(peer, sequence).call.in.part(offset, 0).data;
   }
   outputs_[0] = call.out.data;
@@ -432,7 +480,9 @@ void ThreadTransport::collect_parts(const CollectiveCall& call, std::uint64_t se
       continue;
     }
     const index_t count = call.out_parts->count(peer);
-    const index_t from = theirs.in_parts == nullptr ? 0 : theirs.in_parts->offset(rank());
+    const bool whole = theirs.in_parts == nullptr;
+    const index_t from = whole ? 0 : theirs.in_parts->offset(rank());
+    require_same_part(peer, whole ? theirs.in.count : theirs.in_parts->count(rank()), count);
     copy(theirs.in.part(from, count), call.out.part(call.out_parts->offset(peer), count));
   }
 }
@@ -475,7 +525,10 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
 }  // namespace
 
 std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks) {
-  require(ranks >= 1, "a team needs at least one rank, not {}", ranks);
+  // Every pair of ranks has a mailbox; beyond this, a mistyped number is more likely than a
+  // machine.
+  constexpr int most = 1024;
+  require(ranks >= 1 && ranks <= most, "{} ranks cannot run on threads: 1 to {} can", ranks, most);
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
   const auto team = std::make_shared<ThreadTeam>(members, ranks, std::make_shared<Failure>());

@@ -77,6 +77,10 @@ class MemoryPool {
       free.pop_back();
     } else {
       data = system_allocate(device_, size);
+      if (data == nullptr) {  // blocks of other sizes may be in the way
+        release_unused();
+        data = system_allocate(device_, size);
+      }
     }
     if (data == nullptr) {
       throw DeviceError(fmt::format("out of memory on {}: {} bytes asked for, {} bytes in use{}",
@@ -106,6 +110,16 @@ class MemoryPool {
 
   void trim() {
     const std::lock_guard lock(mutex_);
+    release_unused();
+  }
+
+  MemoryStats stats() {
+    const std::lock_guard lock(mutex_);
+    return stats_;
+  }
+
+ private:
+  void release_unused() {
     for (auto& [size, blocks] : free_) {
       for (void* block : blocks) system_release(device_, block, size);
       blocks.clear();
@@ -115,12 +129,6 @@ class MemoryPool {
 #endif
   }
 
-  MemoryStats stats() {
-    const std::lock_guard lock(mutex_);
-    return stats_;
-  }
-
- private:
   Device device_;
   std::mutex mutex_;
   std::unordered_map<std::size_t, std::vector<void*>> free_;

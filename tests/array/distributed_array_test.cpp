@@ -118,12 +118,32 @@ TEST(DistributedArray, assignment_into_a_view_writes_through) {
     view = values;
     EXPECT_EQ(memory, local_values<float>(layout));
     EXPECT_EQ(view.data(), memory.data());
-    // Another layout does not fit into that memory: the array gets its own.
+    // Another layout does not fit into that memory, which a view does not exchange for its own.
     const auto larger = make_array<float>(Layout::replicated(comm, {9, 9}));
-    view = larger;
-    EXPECT_NE(view.data(), memory.data());
-    expect_elements(view, larger.to_host());
+    EXPECT_THROW(view = larger, ArgumentError);
+    EXPECT_EQ(view.data(), memory.data());
     EXPECT_EQ(memory, local_values<float>(layout));
+  });
+}
+
+TEST(DistributedArray, results_are_assigned_into_views_and_parts_of_stacks) {
+  on_ranks([](Comm comm) {
+    const Layout rows = Layout::scatter(comm, {7, 3});
+    DistributedArray<double> stack(Layout::stack({rows, Layout::replicated(comm, {4})}));
+    DistributedArray<double> y(rows);
+    y.fill(3.0);
+    const double* memory = stack.data();
+    stack.part(0) = 2.0 * y;
+    stack.part(0) = stack.part(0) + y;
+    EXPECT_EQ(stack.data(), memory);
+    EXPECT_EQ(stack.part(0).data(), memory);
+    for (index_t i = 0; i < y.local_count(); ++i) EXPECT_EQ(stack.data()[i], 9.0);
+    EXPECT_THROW((stack.part(1) = 2.0 * y), ArgumentError);
+
+    std::vector<double> values(static_cast<std::size_t>(rows.local_count()), 1.0);
+    auto view = DistributedArray<double>::view(rows, values.data(), rows.local_count());
+    view = view + y;
+    EXPECT_EQ(values, std::vector<double>(values.size(), 4.0));
   });
 }
 

@@ -454,4 +454,23 @@ TEST(Reductions, along_an_axis_only_the_ranks_of_a_line_talk) {
   });
 }
 
+TEST(Reductions, stacks_may_need_many_communicators) {
+  on_ranks([](Comm comm) {
+    // Groups that leave some ranks alone: those need no communicator, the others one each.
+    std::vector<Layout> parts = {Layout::scatter(comm, {11})};
+    for (int part = 0; part < 6; ++part) {
+      std::vector<int> groups(static_cast<std::size_t>(comm.size()));
+      groups.back() = 1;
+      parts.push_back(Layout::scatter(comm, {5}).within(groups));
+    }
+    parts.push_back(Layout::scatter(comm, {3}));
+    parts.push_back(Layout::replicated(comm, {2}));
+    DistributedArray<double> x(Layout::stack(parts));
+    x.fill(1.0);
+    EXPECT_EQ(sum(x), 11 + 6 * 5 + 3 + 2);
+    EXPECT_EQ(norm(x, 1), 46);
+    EXPECT_EQ(max(x), 1);
+  });
+}
+
 }  // namespace weft::test

@@ -1195,6 +1195,30 @@ TEST(ConformanceDevice, memory_is_dealt_and_exchanged) {
   });
 }
 
+TEST(ConformanceDevice, memory_is_reduced_and_dealt_in_place) {
+  on_ranks([](Comm comm) {
+    constexpr std::size_t share = 300;
+    const std::size_t count = share * static_cast<std::size_t>(comm.size());
+    std::vector<double> mine(count);
+    for (std::size_t i = 0; i < count; ++i) mine[i] = static_cast<double>(i) + comm.rank();
+    auto data = on_debug(mine);
+    const auto first = static_cast<index_t>(share) * comm.rank();
+    const Memory place = Memory(data).part(first, share);
+    comm.reduce_scatter(data, place);
+    const std::vector<double> reduced = on_host(data);
+    const double ranks = comm.size() * (comm.size() - 1) / 2.0;
+    for (std::size_t i = 0; i < share; ++i) {
+      const std::size_t at = static_cast<std::size_t>(first) + i;
+      EXPECT_EQ(reduced[at], comm.size() * static_cast<double>(at) + ranks);
+    }
+    for (int root = 0; root < comm.size(); ++root) {
+      auto dealt = on_debug(mine);
+      comm.scatter(dealt, Memory(dealt).part(first, share), root);
+      EXPECT_EQ(on_host(dealt)[static_cast<std::size_t>(first)], static_cast<double>(first) + root);
+    }
+  });
+}
+
 TEST(ConformanceDevice, memory_is_sent_and_received) {
   on_ranks([](Comm comm) {
     const int next = (comm.rank() + 1) % comm.size();

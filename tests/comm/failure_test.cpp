@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -17,6 +18,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::test {
@@ -580,6 +582,52 @@ TEST_F(Failure, or_success_leaves_no_memory_behind) {
   EXPECT_EQ(memory_stats(other_device()).bytes_in_use, debug);
   // One team kept per round would be more than 4 MB.
   EXPECT_LT(static_cast<double>(mallinfo2().uordblks) - static_cast<double>(heap), 5e5);
+}
+
+// Ranks that do not make the same call, in the mode in which calls are not compared beforehand
+
+TEST_F(Failure, by_disagreement_about_a_call_does_not_touch_memory) {
+  using Call = std::function<void(const Comm&)>;
+  const auto reduce_some = [](std::size_t count) {
+    return [count](const Comm& comm) {
+      const std::vector<double> in(count, 1.0);
+      std::vector<double> out(count);
+      comm.allreduce(in, out);
+    };
+  };
+  const Call gather_some = [](const Comm& comm) {
+    const std::vector<double> in(comm.rank() == 0 ? 400 : 300);
+    std::vector<double> out(800);
+    comm.all_gather_v(in, out, Parts({400, comm.rank() == 0 ? 400 : 300}));
+  };
+  const Call send_wrongly = [](const Comm& comm) {
+    std::vector<double> data(comm.rank() == 0 ? 10 : 20);
+    if (comm.rank() == 0) comm.send(data, 1);
+    if (comm.rank() == 1) comm.recv(data, 0);
+    comm.barrier();
+  };
+  const std::vector<std::pair<Call, Call>> cases = {
+      {reduce_some(100), reduce_some(1000)},
+      {reduce_some(3), reduce_some(1000)},
+      {reduce_some(3), reduce_some(4)},
+      {reduce_some(3), [](const Comm& comm) { comm.barrier(); }},
+      {gather_some, gather_some},
+      {send_wrongly, send_wrongly}};
+  for (const auto& [first, second] : cases) {
+    std::atomic<int> errors = 0;
+    EXPECT_THROW(run_threads(2,
+                             [&](const Comm& comm) {
+                               comm.check_calls(false);
+                               try {
+                                 (comm.rank() == 0 ? first : second)(comm);
+                               } catch (const CommError&) {
+                                 ++errors;
+                                 throw;
+                               }
+                             }),
+                 CommError);
+    EXPECT_EQ(errors, 2);
+  }
 }
 
 }  // namespace weft::test

@@ -412,8 +412,12 @@ TEST(LaunchThreads, tell_of_a_rank_that_gave_up) {
   }
 }
 
-TEST(LaunchThreads, need_at_least_one_rank) {
+TEST(LaunchThreads, are_neither_none_nor_too_many) {
   EXPECT_THROW(run_threads(0, [](const Comm&) {}), ArgumentError);
+  EXPECT_THROW(run_threads(100000, [](const Comm&) {}), ArgumentError);
+  const Ended ended = run("$P show --ranks 100000");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_CONTAINS(ended.output, "weft: 100000 ranks cannot run on threads");
 }
 
 #if defined(_OPENMP)

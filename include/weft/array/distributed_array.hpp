@@ -50,9 +50,10 @@ class DistributedArray {
   static DistributedArray from_root(Layout layout, std::span<const T> values, int root);
 
   DistributedArray(const DistributedArray& other);
-  DistributedArray(DistributedArray&&) noexcept = default;
+  DistributedArray(DistributedArray&& other) noexcept;
+  /// Into a view, and so into a part of a stack, this copies the elements; layouts must be equal.
   DistributedArray& operator=(const DistributedArray& other);
-  DistributedArray& operator=(DistributedArray&&) noexcept = default;
+  DistributedArray& operator=(DistributedArray&& other);
   ~DistributedArray() = default;
 
   const Layout& layout() const { return layout_; }
@@ -96,13 +97,17 @@ class DistributedArray {
   std::vector<T> all_gather() const;
 
  private:
-  DistributedArray(Layout layout, Buffer<T> memory, T* data);
+  struct ViewOf {
+    T* data;
+  };
+  DistributedArray(Layout layout, ViewOf memory);
   void make_parts();
 
   Layout layout_;
   Buffer<T> memory_;  // empty for a view
   T* data_ = nullptr;
   index_t count_ = 0;
+  bool is_view_ = false;
   std::vector<DistributedArray> parts_;
 };
 

@@ -39,8 +39,8 @@ struct PaddedPart {
 };
 
 /// Fetches the elements next to a rank's part from the ranks that have them. Made once for a layout
-/// and run often: no allocation, and one message to each rank that needs something, which is two
-/// per axis unless a halo is wider than a neighbour's part.
+/// and run often: on the host no allocation, and one message to each rank that needs something,
+/// which is two per axis unless a halo is wider than a neighbour's part.
 ///
 /// The array is not copied: ghost cells are kept in a buffer per axis and side. The buffer of axis
 /// a has the shape of the rank's part with the width along a and, if corners are wanted, extended

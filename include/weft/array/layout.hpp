@@ -29,7 +29,8 @@ class Layout {
   static Layout bricks(const Comm& comm, const Shape& shape, const Index& grid);
   /// The same on a grid that keeps the boxes close to cubes.
   static Layout bricks(const Comm& comm, const Shape& shape);
-  /// All of it on every rank. Programs keep the copies equal; WEFT_CHECK=1 verifies that they are.
+  /// All of it on every rank. Programs keep the copies equal; WEFT_CHECK=1 verifies that they are,
+  /// within groups.
   static Layout replicated(const Comm& comm, const Shape& shape);
   /// All of it on one rank, nothing on the others.
   static Layout on_rank(const Comm& comm, const Shape& shape, int rank);
@@ -78,6 +79,8 @@ class Layout {
   int group(int rank) const;
   /// Every rank (of each group) has all elements.
   bool is_replicated() const;
+  /// The ranks of this rank's group, which have the array between them.
+  const Comm& group_comm() const;
   /// The ranks whose parts together are the array once; not valid() if that is this rank alone.
   const Comm& reduction_comm() const;
   /// Those of them that differ only in their place along an axis. Collective the first time.
@@ -91,6 +94,8 @@ class Layout {
   struct Node;
   struct Recipe;
   explicit Layout(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  Layout within(std::span<const int> groups, const std::vector<index_t>& extents,
+                const Comm& reduction) const;
   static Layout make(const Comm& comm, const Shape& shape, const Recipe& recipe,
                      std::vector<int> groups, const Comm& reduction);
   const Node& block() const;

@@ -70,13 +70,15 @@ class Comm {
   void read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const;
 
   /// May wait until the receiver has taken the message: two ranks that both send first and receive
-  /// afterwards wait for ever (until the time limit). Use sendrecv or a Group to exchange.
+  /// afterwards wait for ever (on threads, until the time limit). Use sendrecv or a Group to
+  /// exchange.
   void send(ConstMemory data, int to) const;
   void recv(Memory data, int from) const;
   void sendrecv(ConstMemory out, int to, Memory in, int from) const;
 
   /// The same calls, begun now and completed by the Request. Memory and parts must stay as they are
-  /// until then.
+  /// until then. On threads, a ninth collective that is begun waits for the first to be complete;
+  /// where calls are checked, each one waits for the others to begin it.
   Request start_barrier() const;
   Request start_broadcast(Memory data, int root) const;
   Request start_allreduce(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;

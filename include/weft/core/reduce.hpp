@@ -65,11 +65,19 @@ void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out
   *out = reduce(device, n, identity, f, combine);
 }
 
-/// For each (o, k) of [outer, n, inner]: out(o, k, combine over i of f(o, i, k)), in the order of
-/// i.
+/// For each (o, k) of [outer, n, inner]: out(o, k, combine over i of f(o, i, k)), in an order that
+/// depends on n and inner alone.
 template <class A, class F, class Combine, class Out>
 void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combine combine,
             Out out) {
+  if (inner == 1) {
+#pragma omp parallel for schedule(static) if (detail::threads_for(outer * n) > 1)
+    for (index_t o = 0; o < outer; ++o) {
+      const auto line = [&](index_t i) { return f(o, i, index_t{0}); };
+      out(o, index_t{0}, detail::reduce_range(index_t{0}, n, identity, line, combine));
+    }
+    return;
+  }
   // A strip of inner indices is carried along together: rows are read in the order they lie in
   // memory, and the accumulators fill the SIMD lanes.
   constexpr index_t strip = 64;
