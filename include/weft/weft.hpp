@@ -12,3 +12,5 @@
 #include <weft/comm/group.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/comm/print.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
