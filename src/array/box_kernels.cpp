@@ -103,7 +103,7 @@ void visit_rows(Cuda device, const Loops& loops, const T* from, index_t from_ste
 template <class T, class Body>
 void for_each_row(const Loops& loops, const T* from, T* to, Body body) {
   const index_t rows = loops.rows();
-  const index_t length = loops.extent[loops.depth - 1];
+  [[maybe_unused]] const index_t length = loops.extent[loops.depth - 1];
 #pragma omp parallel for schedule(static) if (detail::threads_for(rows * length) > 1)
   for (index_t row = 0; row < rows; ++row) {
     const T* source = from;
