@@ -116,6 +116,7 @@ DistributedArray<T>& DistributedArray<T>::operator=(const DistributedArray& othe
 }
 
 template <Scalar T>
+// NOLINTNEXTLINE(performance-noexcept-move-constructor)
 DistributedArray<T>& DistributedArray<T>::operator=(DistributedArray&& other) {
   if (is_view_) {
     weft::copy(other, *this);

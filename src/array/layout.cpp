@@ -230,7 +230,7 @@ Layout Layout::on(Device device) const {
   return Layout(node);
 }
 
-Layout Layout::within(std::span<const int> groups, std::vector<index_t> extents) const {
+Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& extents) const {
   require(groups.size() == at(comm().size()), "Layout::within: {} groups given for {} ranks",
           groups.size(), comm().size());
   const std::vector<int> names = numbered(groups);

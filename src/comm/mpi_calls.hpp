@@ -75,7 +75,7 @@ class MpiCalls {
   void abandon(const Ticket& ticket) noexcept;
 
  private:
-  void cancel_receives(MpiCall& call, std::size_t first);
+  static void cancel_receives(MpiCall& call, std::size_t first);
   void release(MpiCall& call);
   MpiCall* find(const Ticket& ticket);
   /// Completes pieces until one is not ready; with When::now, waits for it. True after the last.

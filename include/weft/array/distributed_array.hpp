@@ -53,6 +53,7 @@ class DistributedArray {
   DistributedArray(DistributedArray&& other) noexcept;
   /// Into a view, and so into a part of a stack, this copies the elements; layouts must be equal.
   DistributedArray& operator=(const DistributedArray& other);
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor): a view refuses other layouts
   DistributedArray& operator=(DistributedArray&& other);
   ~DistributedArray() = default;
 

@@ -43,7 +43,7 @@ class Layout {
   /// `groups` (one per rank) share one copy of the array. Collective, since reductions get a
   /// communicator per group. The array is cut anew for the ranks of a group, into equal parts
   /// unless extents are given (one per rank, for a layout that is cut along one axis).
-  Layout within(std::span<const int> groups, std::vector<index_t> extents = {}) const;
+  Layout within(std::span<const int> groups, const std::vector<index_t>& extents = {}) const;
   /// What remains after a reduction along an axis. Collective the first time if the axis is cut.
   Layout without(int axis) const;
 
