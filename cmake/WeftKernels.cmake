@@ -1,6 +1,9 @@
+# The standard by hand: CMake 3.25 does not know how to ask nvcc 13 for it.
+set(weft_nvcc_flags -std=c++20 --expt-relaxed-constexpr --extended-lambda)
+
 # weft_add_kernels(<x>_kernels.cpp...)
 #
-# Compiles kernel files once per device: by the C++ compiler for the CPU and, with WEFT_CUDA, by
+# Compiles kernel files once per device: by the C++ compiler for the CPU and, with CUDA, by
 # nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: host code
 # that nvcc makes of a __host__ __device__ lambda is several times slower.)
 function(weft_add_kernels)
@@ -9,15 +12,13 @@ function(weft_add_kernels)
   set_source_files_properties(
     ${ARGN} PROPERTIES COMPILE_OPTIONS "-fopenmp-simd;-fno-math-errno;-fno-trapping-math")
 
-  if(WEFT_CUDA)
+  if(WEFT_WITH_CUDA)
     foreach(kernels IN LISTS ARGN)
       cmake_path(REPLACE_EXTENSION kernels cu OUTPUT_VARIABLE cuda_name)
       set(cuda_file ${CMAKE_CURRENT_BINARY_DIR}/cuda/${cuda_name})
       file(CONFIGURE OUTPUT ${cuda_file} CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${kernels}\"\n")
       target_sources(weft PRIVATE ${cuda_file})
-      # The standard by hand: CMake 3.25 does not know how to ask nvcc 13 for it.
-      set_source_files_properties(
-        ${cuda_file} PROPERTIES COMPILE_OPTIONS "-std=c++20;--expt-relaxed-constexpr;--extended-lambda")
+      set_source_files_properties(${cuda_file} PROPERTIES COMPILE_OPTIONS "${weft_nvcc_flags}")
     endforeach()
   endif()
 endfunction()

@@ -1,5 +1,6 @@
 # weft_add_test(<layer>/<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
-#               [LABELS <label>...] [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...] [UNCHECKED <p>...])
+#               [LABELS <label>...] [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...] [UNCHECKED <p>...]
+#               [DEVICE <p>...])
 #
 # Adds tests/<layer>/<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
 # suites with CTest. Which suites are its own is seen from their names: those of
@@ -8,9 +9,10 @@
 # Without RANKS there is one entry, <layer>.<name>. With RANKS there is one per world:
 # <layer>.<name>.threads<p> for each of RANKS and, with MPI, <layer>.<name>.mpi<p> for each of
 # MPI_RANKS (1 2 4 unless given). Ranks compare their calls before they make them (WEFT_CHECK), except in
-# <layer>.<name>.unchecked<p> for each of UNCHECKED: comparing them keeps ranks in step.
+# <layer>.<name>.unchecked<p> for each of UNCHECKED: comparing them keeps ranks in step. Messages are in
+# host memory, except in <layer>.<name>.device.threads<p> and .device.mpi<p> for each of DEVICE.
 function(weft_add_test path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS;ENVIRONMENT;UNCHECKED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS;ENVIRONMENT;UNCHECKED;DEVICE")
   if(NOT DEFINED arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -54,15 +56,28 @@ function(weft_add_test path)
       ${test}.unchecked${ranks} LABELS threads RANKS ${ranks} COMMAND ${command}
       ENVIRONMENT WEFT_TEST_COMM=thread WEFT_TEST_RANKS=${ranks})
   endforeach()
+  foreach(ranks IN LISTS arg_DEVICE)
+    weft_register_test(
+      ${test}.device.threads${ranks} LABELS threads RANKS ${ranks} COMMAND ${command}
+      ENVIRONMENT WEFT_TEST_COMM=thread WEFT_TEST_RANKS=${ranks} WEFT_TEST_MEMORY=device)
+  endforeach()
   if(WEFT_WITH_MPI AND NOT arg_MPI_RANKS STREQUAL "NONE")
     foreach(ranks IN LISTS arg_MPI_RANKS)
-      weft_register_test(
-        ${test}.mpi${ranks} LABELS mpi RANKS ${ranks}
-        COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${weft_mpiexec_flags}
-                $<TARGET_FILE:${binary}> --gtest_filter=${filter}
-        ENVIRONMENT WEFT_TEST_COMM=mpi WEFT_CHECK=1 ${weft_mpi_environment})
+      weft_register_mpi_test(${test}.mpi${ranks} ${ranks} ${binary} "${filter}" WEFT_CHECK=1)
+    endforeach()
+    foreach(ranks IN LISTS arg_DEVICE)
+      weft_register_mpi_test(${test}.device.mpi${ranks} ${ranks} ${binary} "${filter}"
+                             WEFT_TEST_MEMORY=device)
     endforeach()
   endif()
+endfunction()
+
+function(weft_register_mpi_test test ranks binary filter variable)
+  weft_register_test(
+    ${test} LABELS mpi RANKS ${ranks}
+    COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${weft_mpiexec_flags}
+            $<TARGET_FILE:${binary}> --gtest_filter=${filter}
+    ENVIRONMENT WEFT_TEST_COMM=mpi ${variable} ${weft_mpi_environment})
 endfunction()
 
 # weft_add_test_program(<layer>/<name>) builds tests/<layer>/programs/<name>_program.cpp, which the layer's

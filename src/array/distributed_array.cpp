@@ -38,6 +38,18 @@ std::vector<index_t> flat_splits(const Layout& layout) {
   return splits;
 }
 
+/// Memory for an array; without it, the error says which array it was for.
+template <class T>
+Buffer<T> allocate(const Layout& layout) {
+  try {
+    return Buffer<T>(layout.local_count(), layout.device());
+  } catch (const DeviceError& error) {
+    throw DeviceError(fmt::format("{}; for an array of {} with {} elements of type {} on rank {}",
+                                  error.what(), layout.describe(), layout.local_count(),
+                                  name_of(dtype_of<T>), layout.comm().rank()));
+  }
+}
+
 std::vector<index_t> differences(const std::vector<index_t>& splits) {
   std::vector<index_t> extents;
   for (std::size_t i = 1; i < splits.size(); ++i) extents.push_back(splits[i] - splits[i - 1]);
@@ -68,7 +80,7 @@ void DistributedArray<T>::make_parts() {
 template <Scalar T>
 DistributedArray<T>::DistributedArray(Layout layout, Uninitialized)
     : layout_(std::move(layout)),
-      memory_(layout_.local_count(), layout_.device()),
+      memory_(allocate<T>(layout_)),
       data_(memory_.data()),
       count_(layout_.local_count()) {
   make_parts();

@@ -124,6 +124,11 @@ class HaloExchange<T>::Plan {
     for (const GhostRun& run : message.runs) planes += run.length;
     return planes * pass.plane.count();
   }
+  /// A message whose planes are one run of the array is sent from there.
+  bool lies_in_one_run(const Pass& pass, const Message& message) const {
+    return message.runs.size() == 1 && message.runs[0].step == 1 &&
+           pass.plane == local_.with(pass.axis, 1) && local_.count(0, pass.axis) == 1;
+  }
   /// A message that fills one side exactly is received there.
   bool fills_a_side(const Pass& pass, const Message& message) const {
     return message.runs.size() == 1 &&
@@ -311,7 +316,13 @@ void HaloExchange<T>::Plan::for_each_piece(const Pass& pass, const GhostRun& run
 
 template <Scalar T>
 void HaloExchange<T>::Plan::begin(Pass& pass) {
-  for (const Message& message : pass.outgoing) {
+  for (std::size_t index = 0; index < pass.outgoing.size(); ++index) {
+    const Message& message = pass.outgoing[index];
+    if (lies_in_one_run(pass, message)) {
+      const index_t plane = local_plane(pass, message.runs[0]);
+      pass.forward.redirect_send(index, array_ + plane * pass.plane.count());
+      continue;
+    }
     T* slab = const_cast<T*>(message.buffer.data());
     for (const GhostRun& run : message.runs) {
       for_each_piece(pass, run, array_, slab, slab_shape(pass, run.length),

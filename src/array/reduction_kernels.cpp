@@ -192,6 +192,20 @@ void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, co
   reduce(device, outer, n, inner, infinity, magnitude_at, Smaller{}, store);
 }
 
+template <class Device>
+void to_ordered_bits(Device device, index_t n, bool smallest, double* x) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    x[i] = std::bit_cast<double>(ordered_bits(x[i], smallest));
+  });
+}
+
+template <class Device>
+void from_ordered_bits(Device device, index_t n, double* x) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    x[i] = number_of_bits(std::bit_cast<std::int64_t>(x[i]));
+  });
+}
+
 template <class Device, class R>
 void raise(Device device, index_t n, double power, const double* x, R* y) {
   // The powers in daily use are exact where pow need not be.
@@ -212,6 +226,8 @@ void raise(Device device, index_t n, double power, const double* x, R* y) {
 INSTANTIATE_REAL(float)
 INSTANTIATE_REAL(double)
 #undef INSTANTIATE_REAL
+template void to_ordered_bits(WEFT_THIS_DEVICE, index_t, bool, double*);
+template void from_ordered_bits(WEFT_THIS_DEVICE, index_t, double*);
 
 #define INSTANTIATE(T)                                                                            \
   template void dot(WEFT_THIS_DEVICE, index_t, const T*, const T*, SumOf<T>*);                    \

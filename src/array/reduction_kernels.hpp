@@ -4,7 +4,9 @@
 
 #include "array/kernel_scalars.hpp"
 
+#include <bit>
 #include <cstdint>
+#include <limits>
 
 // Reductions of contiguous elements. Results go to memory of the device.
 
@@ -41,6 +43,24 @@ void norm_terms(Device device, index_t n, const T* x, NormTerm term, double powe
 template <class Device, class T>
 void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, const T* x,
                       NormTerm term, double power, double* out);
+
+// Extremes travel as integers. The bits of non-negative numbers are ordered like the numbers, with
+// NaN above all; so NaN wins a maximum, which transports do not promise for floating point. For a
+// minimum it is sent as -1.
+
+constexpr std::int64_t ordered_bits(double magnitude, bool smallest) {
+  if (smallest && magnitude != magnitude) return -1;
+  return std::bit_cast<std::int64_t>(magnitude) & std::numeric_limits<std::int64_t>::max();
+}
+constexpr double number_of_bits(std::int64_t bits) {
+  return bits < 0 ? std::numeric_limits<double>::quiet_NaN() : std::bit_cast<double>(bits);
+}
+/// The same in place, into the memory of the numbers.
+template <class Device>
+void to_ordered_bits(Device device, index_t n, bool smallest, double* x);
+template <class Device>
+void from_ordered_bits(Device device, index_t n, double* x);
+
 /// y[i] = x[i]^power
 template <class Device, class R>
 void raise(Device device, index_t n, double power, const double* x, R* y);

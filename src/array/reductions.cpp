@@ -85,39 +85,26 @@ Accumulator<T> sum_array(const DistributedArray<T>& x, Local local) {
   return reduce_array(x, Accumulator<T>{}, ReduceOp::sum, add, local);
 }
 
-// Extremes travel as integers. The bits of non-negative numbers are ordered like the numbers, with
-// NaN above all; so NaN wins a maximum, which transports do not promise for floating point. For a
-// minimum it is sent as -1.
-
-std::int64_t to_bits(double magnitude, bool smallest) {
-  if (smallest && std::isnan(magnitude)) return -1;
-  return std::bit_cast<std::int64_t>(std::abs(magnitude));
-}
-
-double from_bits(std::int64_t bits) {
-  return bits < 0 ? std::numeric_limits<double>::quiet_NaN() : std::bit_cast<double>(bits);
-}
-
 template <class T>
 double extreme_magnitude(const DistributedArray<T>& x, NormTerm term) {
   const bool smallest = term == NormTerm::smallest;
   const std::int64_t identity =
-      to_bits(smallest ? std::numeric_limits<double>::infinity() : 0, smallest);
+      kernels::ordered_bits(smallest ? std::numeric_limits<double>::infinity() : 0, smallest);
   const auto combine = [smallest](std::int64_t a, std::int64_t b) {
     return smallest ? std::min(a, b) : std::max(a, b);
   };
   const std::int64_t bits = reduce_array(
       x, identity, smallest ? ReduceOp::min : ReduceOp::max, combine,
       [&](index_t first, index_t count) {
-        return to_bits(result_of<double>(x.device(),
-                                         [&](auto device, double* out) {
-                                           kernels::norm_terms(device, count,
-                                                               kernel_cast(x.data()) + first, term,
-                                                               1.0, 1.0, out);
-                                         }),
-                       smallest);
+        return kernels::ordered_bits(
+            result_of<double>(x.device(),
+                              [&](auto device, double* out) {
+                                kernels::norm_terms(device, count, kernel_cast(x.data()) + first,
+                                                    term, 1.0, 1.0, out);
+                              }),
+            smallest);
       });
-  return from_bits(bits);
+  return kernels::number_of_bits(bits);
 }
 
 template <class T>
@@ -160,14 +147,13 @@ void reduce_terms(const Comm& line, Buffer<double>& terms, NormTerm term) {
     return;
   }
   const bool smallest = term == NormTerm::smallest;
-  std::vector<double> host(static_cast<std::size_t>(terms.size()));
-  std::vector<std::int64_t> bits(host.size());
-  const std::size_t bytes = host.size() * sizeof(double);
-  copy_bytes(host.data(), Device::cpu(), terms.data(), terms.device(), bytes);
-  for (std::size_t i = 0; i < host.size(); ++i) bits[i] = to_bits(host[i], smallest);
-  line.allreduce(bits, smallest ? ReduceOp::min : ReduceOp::max);
-  for (std::size_t i = 0; i < host.size(); ++i) host[i] = from_bits(bits[i]);
-  copy_bytes(terms.data(), terms.device(), host.data(), Device::cpu(), bytes);
+  dispatch(terms.device(), [&](auto device) {
+    kernels::to_ordered_bits(device, terms.size(), smallest, terms.data());
+  });
+  line.allreduce(Memory(terms.data(), terms.size(), DType::i64, terms.device()),
+                 smallest ? ReduceOp::min : ReduceOp::max);
+  dispatch(terms.device(),
+           [&](auto device) { kernels::from_ordered_bits(device, terms.size(), terms.data()); });
 }
 
 /// Orders of min and max: NaN first of all, as a flag beside the value.

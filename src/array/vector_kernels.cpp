@@ -10,7 +10,7 @@ namespace weft::kernels {
 
 template <class Device, class T>
 void fill(Device device, index_t n, T value, T* x) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { x[i] = value; });
+  transform(device, n, x, [=] WEFT_KERNEL() { return value; });
 }
 
 // Copies that stream past the caches are the business of memcpy and of the GPU's driver.
@@ -38,31 +38,37 @@ void copy(Device, index_t n, const T* x, T* y) {
 
 template <class Device, class T>
 void scale(Device device, index_t n, T a, T* x) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { x[i] = a * x[i]; });
+  transform(
+      device, n, x, [=] WEFT_KERNEL(T each) { return a * each; }, x);
 }
 
 template <class Device, class T>
 void axpy(Device device, index_t n, T a, const T* x, T* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = y[i] + a * x[i]; });
+  transform(
+      device, n, y, [=] WEFT_KERNEL(T x_i, T y_i) { return y_i + a * x_i; }, x, y);
 }
 
 template <class Device, class T>
 void axpby(Device device, index_t n, T a, const T* x, T b, T* y) {
   if (is_nonzero(b)) {
-    for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = a * x[i] + b * y[i]; });
+    transform(
+        device, n, y, [=] WEFT_KERNEL(T x_i, T y_i) { return a * x_i + b * y_i; }, x, y);
   } else {
-    for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = a * x[i]; });
+    transform(
+        device, n, y, [=] WEFT_KERNEL(T x_i) { return a * x_i; }, x);
   }
 }
 
 template <class Device, class T>
 void multiply(Device device, index_t n, const T* x, T* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = y[i] * x[i]; });
+  transform(
+      device, n, y, [=] WEFT_KERNEL(T x_i, T y_i) { return y_i * x_i; }, x, y);
 }
 
 template <class Device, class T>
 void conjugate(Device device, index_t n, const T* x, T* y) {
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = conj_of(x[i]); });
+  transform(
+      device, n, y, [=] WEFT_KERNEL(T each) { return conj_of(each); }, x);
 }
 
 template <class Device, class T>

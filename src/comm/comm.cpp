@@ -3,8 +3,12 @@
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
-#include "comm/reduction.hpp"
+#include "comm/device_route.hpp"
+#include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
+#ifdef WEFT_WITH_NCCL
+#include "comm/nccl_transport.hpp"
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -105,55 +109,67 @@ void record(CommState& state, CallKind kind, const Traffic& traffic) {
   stats.bytes += traffic.bytes;
 }
 
-bool needs_staging(const CommState& state, const ConstMemory& in, const Memory& out, ReduceOp op) {
-  const Transport& transport = *state.transport;
-  return !transport.accepts(in.where) || !transport.accepts(out.where) || op == ReduceOp::avg;
+/// The transport that takes this memory as it is; null if it is to be staged.
+Transport* carrier(const CommState& state, Device where, const char* call) {
+  if (where.kind != DeviceKind::cuda) {
+    return state.transport->accepts(where) ? state.transport.get() : nullptr;
+  }
+  require(state.route.name != "none",
+          "Comm::{}: the memory is on {}, but WEFT_DEVICE_COMM=none lets only host memory travel",
+          call, to_string(where));
+  require(!state.gpu || *state.gpu == where,
+          "Comm::{}: the memory is on {}, but this rank communicates from {}", call,
+          to_string(where), state.gpu ? to_string(*state.gpu) : "");
+  return state.gpu_transport.get();
 }
 
 /// Replaces device memory by host copies of it, and remembers what is to be done in the end.
-std::unique_ptr<detail::Staging> stage(const CommState& state, CallKind kind, ConstMemory& in,
-                                       Memory& out, ReduceOp op) {
+std::unique_ptr<detail::Staging> stage(CallKind kind, ConstMemory& in, Memory& out) {
   auto staging = std::make_unique<detail::Staging>();
   const auto host_copy = [](const ConstMemory& memory) {
-    Buffer<std::byte> copy(memory.bytes());
-    copy_bytes(copy.data(), Device::cpu(), memory.data, memory.where,
-               static_cast<std::size_t>(memory.bytes()));
+    const auto bytes = static_cast<std::size_t>(memory.bytes());
+    detail::PinnedBuffer copy(bytes);
+    copy.fetch(memory.data, memory.where, bytes);
     return copy;
   };
   // Calls in place must stay so, or the transport would be asked for something else.
   const bool in_place = in.data == out.data && in.count <= out.count;
-  if (!state.transport->accepts(out.where)) {
-    staging->target = out;
-    // What a receive overwrites as a whole need not be fetched.
-    staging->out = kind == CallKind::recv ? Buffer<std::byte>(out.bytes()) : host_copy(out);
-    out = Memory(staging->out.data(), out.count, out.dtype, Device::cpu());
-  }
-  if (!state.transport->accepts(in.where)) {
-    if (!in_place) staging->in = host_copy(in);
-    in = ConstMemory(in_place ? out.data : staging->in.data(), in.count, in.dtype, Device::cpu());
-  }
-  if (op == ReduceOp::avg) {
-    staging->average = out;
-    staging->ranks = state.transport->size();
-  }
+  staging->target = out;
+  // What a receive overwrites as a whole need not be fetched.
+  staging->out = kind == CallKind::recv
+                     ? detail::PinnedBuffer(static_cast<std::size_t>(out.bytes()))
+                     : host_copy(out);
+  out = Memory(staging->out.data(), out.count, out.dtype, Device::cpu());
+  if (!in_place) staging->in = host_copy(in);
+  in = ConstMemory(in_place ? out.data : staging->in.data(), in.count, in.dtype, Device::cpu());
   return staging;
 }
 
-/// Makes a call that has been checked. `issue(in, out, op, when)` hands it to the transport.
+/// Makes a call that has been checked. `issue(transport, in, out, op, when)` hands it over.
 template <class Issue>
 Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const Traffic& traffic,
                    ConstMemory in, Memory out, ReduceOp op, When when, Issue issue) {
+  const Device where = kind == CallKind::recv ? out.where : in.where;
+  Transport* transport = carrier(*state, where, name_of(kind).data());
   record(*state, kind, traffic);
   const detail::CallTimer timer(*state, kind);
   std::unique_ptr<detail::Staging> staging;
-  if (needs_staging(*state, in, out, op)) {
-    staging = stage(*state, kind, in, out, op);
-    if (op == ReduceOp::avg) op = ReduceOp::sum;
+  if (transport == nullptr) {
+    transport = state->transport.get();
+    staging = stage(kind, in, out);
+  } else if (where.kind == DeviceKind::cuda && !transport->ordered_on_stream()) {
+    Stream::current(where).synchronize();
   }
-  const Ticket ticket = issue(in, out, op, when);
+  if (op == ReduceOp::avg) {
+    if (staging == nullptr) staging = std::make_unique<detail::Staging>();
+    staging->average = out;
+    staging->ranks = transport->size();
+    op = ReduceOp::sum;
+  }
+  const Ticket ticket = issue(*transport, in, out, op, when);
   if (when == When::now && staging != nullptr) staging->finish();
   if (when == When::now) return {};
-  return Request(state, kind, ticket, std::move(staging));
+  return Request(state, *transport, kind, ticket, std::move(staging));
 }
 
 constexpr std::int64_t any = -1;
@@ -161,6 +177,11 @@ constexpr std::int64_t any = -1;
 template <class E>
 std::int64_t code(E value) {
   return static_cast<std::int64_t>(value);
+}
+
+/// What elements are, and whether the host or a device has them.
+std::int64_t type_code(const ConstMemory& memory) {
+  return code(memory.dtype) + detail::device_code * code(memory.where.kind);
 }
 
 void verify_if_checking(CommState& state, const detail::Fingerprint& call) {
@@ -195,12 +216,52 @@ void detail::Traffic::add(index_t message_bytes) {
   ++messages;
 }
 
+namespace {
+
+/// A rank that is alone needs nobody to move its memory.
+void keep_to_self(CommState& state) {
+  if (state.transport->size() > 1) return;
+  state.gpu_transport =
+      state.transport->accepts(Device::cuda()) ? state.transport : detail::make_self_transport();
+  state.route = {"self", "there is one rank"};
+}
+
+std::vector<detail::RouteFacts> exchange_facts(Transport& host, Device device) {
+  constexpr index_t bytes = sizeof(detail::RouteFacts);
+  const detail::RouteFacts mine = detail::this_ranks_facts(host, device);
+  std::vector<detail::RouteFacts> all(static_cast<std::size_t>(host.size()));
+  Parts parts;
+  parts.make_even(host.size(), bytes);
+  host.all_gather(ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine), bytes),
+                  Memory(reinterpret_cast<std::uint8_t*>(all.data()), parts.extent()), parts,
+                  When::now);
+  return all;
+}
+
+void choose_gpu_transport(CommState& state, Device device) {
+  const auto facts = exchange_facts(*state.transport, device);
+  state.route = detail::choose_route(state.transport->name(), facts);
+  state.gpu = device;
+  state.gpu_transport = nullptr;
+  if (state.route.name == "thread" || state.route.name == "mpi") {
+    state.gpu_transport = state.transport;
+  }
+#ifdef WEFT_WITH_NCCL
+  if (state.route.name == "nccl") {
+    state.gpu_transport = detail::make_nccl_transport(*state.transport, device);
+  }
+#endif
+}
+
+}  // namespace
+
 Comm Comm::self() { return Comm(detail::make_self_transport()); }
 
 Comm::Comm(std::shared_ptr<Transport> transport)
     : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
   state_->transport = std::move(transport);
   state_->checking = checking_by_default();
+  keep_to_self(*state_);
 }
 
 Comm::Comm(std::shared_ptr<detail::CommState> state, Device device)
@@ -216,8 +277,13 @@ int Comm::size() const { return state().transport->size(); }
 std::string_view Comm::transport() const { return state().transport->name(); }
 Device Comm::device() const { return device_; }
 
+const Route& Comm::route() const { return state().route; }
+
 Comm Comm::on(Device device) const {
   require_available(device);
+  if (device.kind == DeviceKind::cuda && size() > 1 && state().gpu != device) {
+    choose_gpu_transport(state(), device);
+  }
   return {state_, device};
 }
 
@@ -228,11 +294,19 @@ bool operator==(const Comm& a, const Comm& b) {
 
 Comm Comm::split(int color, int key) const {
   verify_if_checking(state(), {detail::split_code, any, any, any, any, any});
-  std::shared_ptr<Transport> transport = state().transport->split(color, key);
-  if (transport == nullptr) return {std::shared_ptr<CommState>(), device_};
   auto part = std::make_shared<CommState>();
-  part->transport = std::move(transport);
+  part->transport = state().transport->split(color, key);
+  const bool alone = part->transport == nullptr || part->transport->size() == 1;
+  if (state().gpu_transport == state().transport) {
+    part->gpu_transport = part->transport;
+  } else if (state().gpu_transport != nullptr) {
+    part->gpu_transport = state().gpu_transport->split(alone ? -1 : color, key);
+  }
+  if (part->transport == nullptr) return {std::shared_ptr<CommState>(), device_};
   part->checking = state().checking;
+  part->gpu = state().gpu;
+  part->route = state().route;
+  keep_to_self(*part);
   return {std::move(part), device_};
 }
 
@@ -242,18 +316,18 @@ Request Comm::do_barrier(When when) const {
   verify_if_checking(state(), {code(CallKind::barrier), any, any, any, any, any});
   return issue_call(
       state_, CallKind::barrier, one_message(state(), 0), {}, {}, ReduceOp::sum, when,
-      [&](ConstMemory, Memory, ReduceOp, When w) { return state().transport->barrier(w); });
+      [&](Transport& via, ConstMemory, Memory, ReduceOp, When w) { return via.barrier(w); });
 }
 
 Request Comm::do_broadcast(Memory data, int root, When when) const {
   require_root(state(), root, "broadcast");
   require_memory(data, "broadcast");
   verify_if_checking(state(),
-                     {code(CallKind::broadcast), code(data.dtype), any, root, data.count, any});
+                     {code(CallKind::broadcast), type_code(data), any, root, data.count, any});
   const Traffic traffic = rank() == root ? one_message(state(), data.bytes()) : Traffic();
   return issue_call(state_, CallKind::broadcast, traffic, data, data, ReduceOp::sum, when,
-                    [&](ConstMemory, Memory both, ReduceOp, When w) {
-                      return state().transport->broadcast(both, root, w);
+                    [&](Transport& via, ConstMemory, Memory both, ReduceOp, When w) {
+                      return via.broadcast(both, root, w);
                     });
 }
 
@@ -263,10 +337,10 @@ Request Comm::do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) c
   require_op(in.dtype, op, "allreduce");
   require_no_overlap(in, out, in.data, "allreduce");
   verify_if_checking(state(),
-                     {code(CallKind::allreduce), code(in.dtype), code(op), any, in.count, any});
+                     {code(CallKind::allreduce), type_code(in), code(op), any, in.count, any});
   return issue_call(state_, CallKind::allreduce, one_message(state(), in.bytes()), in, out, op,
-                    when, [&](ConstMemory from, Memory to, ReduceOp o, When w) {
-                      return state().transport->allreduce(from, to, o, w);
+                    when, [&](Transport& via, ConstMemory from, Memory to, ReduceOp o, When w) {
+                      return via.allreduce(from, to, o, w);
                     });
 }
 
@@ -282,10 +356,10 @@ Request Comm::do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When 
     out = Memory(nullptr, 0, in.dtype, in.where);
   }
   verify_if_checking(state(),
-                     {code(CallKind::reduce), code(in.dtype), code(op), root, in.count, any});
+                     {code(CallKind::reduce), type_code(in), code(op), root, in.count, any});
   return issue_call(state_, CallKind::reduce, one_message(state(), in.bytes()), in, out, op, when,
-                    [&](ConstMemory from, Memory to, ReduceOp o, When w) {
-                      return state().transport->reduce(from, to, o, root, w);
+                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp o, When w) {
+                      return via.reduce(from, to, o, root, w);
                     });
 }
 
@@ -296,11 +370,12 @@ Request Comm::do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, 
   require_parts(state(), parts, in, "in", "reduce_scatter");
   require_count(out, parts.count(rank()), "out", "reduce_scatter");
   require_no_overlap(in, out, in.part(parts.offset(rank()), 0).data, "reduce_scatter");
-  verify_if_checking(state(), {code(CallKind::reduce_scatter), code(in.dtype), code(op), any,
+  verify_if_checking(state(), {code(CallKind::reduce_scatter), type_code(in), code(op), any,
                                in.count, detail::hash_of(parts)});
   return issue_call(state_, CallKind::reduce_scatter, messages_of(state(), parts, in.dtype), in,
-                    out, op, when, [&](ConstMemory from, Memory to, ReduceOp o, When w) {
-                      return state().transport->reduce_scatter(from, parts, to, o, w);
+                    out, op, when,
+                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp o, When w) {
+                      return via.reduce_scatter(from, parts, to, o, w);
                     });
 }
 
@@ -310,10 +385,11 @@ Request Comm::do_all_gather(ConstMemory in, Memory out, const Parts& parts, When
   require_count(in, parts.count(rank()), "in", "all_gather");
   require_no_overlap(out, in, out.part(parts.offset(rank()), 0).data, "all_gather");
   verify_if_checking(
-      state(), {code(CallKind::all_gather), code(in.dtype), any, any, any, detail::hash_of(parts)});
+      state(), {code(CallKind::all_gather), type_code(in), any, any, any, detail::hash_of(parts)});
   return issue_call(state_, CallKind::all_gather, one_message(state(), in.bytes()), in, out,
-                    ReduceOp::sum, when, [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state().transport->all_gather(from, to, parts, w);
+                    ReduceOp::sum, when,
+                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+                      return via.all_gather(from, to, parts, w);
                     });
 }
 
@@ -329,14 +405,14 @@ Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root
     out = Memory(nullptr, 0, in.dtype, in.where);
   }
   if (state().checking) {
-    verify(state(), {code(CallKind::gather), code(in.dtype), any, root, any, any});
+    verify(state(), {code(CallKind::gather), type_code(in), any, root, any, any});
     const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, in.count, planned, rank(), "gather");
   }
   const Traffic traffic = rank() == root ? Traffic() : one_message(state(), in.bytes());
   return issue_call(state_, CallKind::gather, traffic, in, out, ReduceOp::sum, when,
-                    [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state().transport->gather(from, to, parts, root, w);
+                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+                      return via.gather(from, to, parts, root, w);
                     });
 }
 
@@ -355,13 +431,13 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
     in = ConstMemory(nullptr, 0, out.dtype, out.where);
   }
   if (state().checking) {
-    verify(state(), {code(CallKind::scatter), code(out.dtype), any, root, any, any});
+    verify(state(), {code(CallKind::scatter), type_code(out), any, root, any, any});
     const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, planned, out.count, root, "scatter");
   }
   return issue_call(state_, CallKind::scatter, traffic, in, out, ReduceOp::sum, when,
-                    [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state().transport->scatter(from, parts, to, root, w);
+                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+                      return via.scatter(from, parts, to, root, w);
                     });
 }
 
@@ -372,7 +448,7 @@ Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const
   require_parts(state(), received, out, "out", "all_to_all");
   require_no_overlap(in, out, nullptr, "all_to_all");
   if (state().checking) {
-    verify(state(), {code(CallKind::all_to_all), code(in.dtype), any, any, any, any});
+    verify(state(), {code(CallKind::all_to_all), type_code(in), any, any, any, any});
     const auto ranks = static_cast<std::size_t>(size());
     std::vector<index_t> mine(ranks);
     std::vector<index_t> theirs(ranks);
@@ -389,17 +465,19 @@ Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const
                    "all_to_all");
   }
   return issue_call(state_, CallKind::all_to_all, messages_of(state(), sent, in.dtype), in, out,
-                    ReduceOp::sum, when, [&](ConstMemory from, Memory to, ReduceOp, When w) {
-                      return state().transport->all_to_all(from, sent, to, received, w);
+                    ReduceOp::sum, when,
+                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+                      return via.all_to_all(from, sent, to, received, w);
                     });
 }
 
 bool Comm::shares_memory(Device device) const {
-  return state().transport->shares_memory() && state().transport->accepts(device);
+  const Transport* transport = carrier(state(), device, "shares_memory");
+  return transport != nullptr && transport->shares_memory();
 }
 
 void Comm::read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const {
-  verify_if_checking(state(), {code(CallKind::all_to_all), code(mine.dtype), any, any, any, any});
+  verify_if_checking(state(), {code(CallKind::all_to_all), type_code(mine), any, any, any, any});
   record(state(), CallKind::all_to_all, messages_of(state(), sent, mine.dtype));
   const detail::CallTimer timer(state(), CallKind::all_to_all);
   state().transport->read_peers(mine, reader);
@@ -412,7 +490,7 @@ Request Comm::start_send(ConstMemory data, int to) const {
   traffic.add(data.bytes());
   return issue_call(
       state_, CallKind::send, traffic, data, {}, ReduceOp::sum, When::later,
-      [&](ConstMemory from, Memory, ReduceOp, When) { return state().transport->send(from, to); });
+      [&](Transport& via, ConstMemory from, Memory, ReduceOp, When) { return via.send(from, to); });
 }
 
 Request Comm::start_recv(Memory data, int from) const {
@@ -420,7 +498,12 @@ Request Comm::start_recv(Memory data, int from) const {
   require_memory(data, "recv");
   return issue_call(
       state_, CallKind::recv, {}, {}, data, ReduceOp::sum, When::later,
-      [&](ConstMemory, Memory to, ReduceOp, When) { return state().transport->recv(to, from); });
+      [&](Transport& via, ConstMemory, Memory to, ReduceOp, When) { return via.recv(to, from); });
+}
+
+void Comm::flush() const {
+  state().transport->flush();
+  if (state().gpu_transport != nullptr) state().gpu_transport->flush();
 }
 
 void Comm::barrier() const { do_barrier(When::now).wait(); }
@@ -454,7 +537,8 @@ void Comm::sendrecv(ConstMemory out, int to, Memory in, int from) const {
   require_root(state(), to, "sendrecv");
   require_memory(out, "sendrecv");
   Request receiving = start_recv(in, from);
-  send(out, to);
+  Request sending = start_send(out, to);
+  sending.wait();
   receiving.wait();
 }
 
@@ -519,7 +603,9 @@ Request Comm::start_all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
 }
 
 void Comm::abort(const std::string& reason) const noexcept {
-  if (valid()) state_->transport->abort(reason);
+  if (!valid()) return;
+  if (state_->gpu_transport != nullptr) state_->gpu_transport->abort(reason);
+  state_->transport->abort(reason);
 }
 
 const Stats& Comm::stats() const { return state().stats; }

@@ -17,7 +17,14 @@ std::string describe(const Fingerprint& call) {
     text += comma + std::string(what);
     comma = ", ";
   };
-  if (call[1] >= 0) append(name_of(static_cast<DType>(call[1])));
+  if (call[1] >= 0) {
+    const Device where{static_cast<DeviceKind>(call[1] / device_code), 0};
+    const std::string_view type = name_of(static_cast<DType>(call[1] % device_code));
+    const std::string device = to_string(where);
+    append(where.host_accessible()
+               ? std::string(type)
+               : fmt::format("{} on {}", type, device.substr(0, device.find(':'))));
+  }
   if (call[2] >= 0) append(name_of(static_cast<ReduceOp>(call[2])));
   if (call[3] >= 0) append(fmt::format("root {}", call[3]));
   if (call[4] >= 0) append(fmt::format("count {}", call[4]));

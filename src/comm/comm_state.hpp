@@ -2,9 +2,12 @@
 
 #include <weft/comm/comm.hpp>
 
+#include "core/pinned_buffer.hpp"
+
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace weft::detail {
@@ -17,9 +20,16 @@ using Fingerprint = std::array<std::int64_t, 6>;
 inline constexpr std::int64_t split_code = call_kinds;
 inline constexpr std::int64_t agree_code = call_kinds + 1;
 
+/// Added to the code of a dtype for each kind of device.
+inline constexpr std::int64_t device_code = 256;
+
 /// What the copies of one Comm share.
 struct CommState {
   std::shared_ptr<Transport> transport;
+  /// What takes memory of this rank's GPU: the same, NCCL, or null where it is staged.
+  std::shared_ptr<Transport> gpu_transport;
+  std::optional<Device> gpu;  // once it is known
+  Route route = {"staged", "no GPU has been chosen for this communicator with Comm::on"};
   Stats stats;
   bool checking = false;
   /// The parts of even collectives, kept so that a call need not allocate.
@@ -30,11 +40,11 @@ struct CommState {
 
 /// What a call on device memory, or an average, needs beyond the transport's work.
 struct Staging {
-  Buffer<std::byte> in;
-  Buffer<std::byte> out;
+  PinnedBuffer in;
+  PinnedBuffer out;
   /// Where the staged result goes.
   Memory target;
-  /// What is to be divided by the number of ranks, on the host.
+  /// What is to be divided by the number of ranks.
   Memory average;
   int ranks = 1;
 

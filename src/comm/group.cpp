@@ -23,6 +23,7 @@ void Group::start() {
   // Receives first: a message that finds its place waiting need not be kept aside.
   for (const Recv& each : recvs_) running_.push_back(comm_.start_recv(each.data, each.from));
   for (const Send& each : sends_) running_.push_back(comm_.start_send(each.data, each.to));
+  comm_.flush();
 }
 
 void Group::finish() {

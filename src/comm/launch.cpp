@@ -179,7 +179,14 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
   run_rank(0);
 }
 
-int launch_on_threads(int ranks, Device device, const std::function<int(Comm)>& body) {
+Device device_of_rank(const LaunchOptions& options, const std::vector<Place>& places, int rank) {
+  if (!options.any_gpu) return options.device;
+  return Device::cuda(
+      detail::gpu_for_rank(places, rank, device_count(DeviceKind::cuda), environment));
+}
+
+int launch_on_threads(int ranks, const LaunchOptions& options,
+                      const std::function<int(Comm)>& body) {
   const std::vector<Place> places(static_cast<std::size_t>(ranks), detail::this_place());
   const std::string note = detail::crowding_note(places, environment);
   if (!note.empty()) say("note: " + note);
@@ -189,6 +196,7 @@ int launch_on_threads(int ranks, Device device, const std::function<int(Comm)>& 
   run_team(
       ranks,
       [&](const Comm& world) {
+        const Device device = device_of_rank(options, places, world.rank());
         outcomes[static_cast<std::size_t>(world.rank())].code = body(world.on(device));
       },
       failures);
@@ -340,7 +348,7 @@ int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& option
   const auto farewells = world->split(0, world->rank());
   Outcome outcome;
   try {
-    outcome.code = body(Comm(world).on(options.device));
+    outcome.code = body(Comm(world).on(device_of_rank(options, places, world->rank())));
   } catch (...) {
     outcome = outcome_of(world->rank(), std::current_exception());
   }
@@ -405,7 +413,7 @@ int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
   }
   const int cores = static_cast<int>(detail::this_place().cores.size());
   try {
-    return launch_on_threads(options.ranks.value_or(cores), options.device, body);
+    return launch_on_threads(options.ranks.value_or(cores), options, body);
   } catch (const std::exception& error) {  // there was no team to run on
     return decline(task, error.what());
   }

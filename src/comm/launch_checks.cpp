@@ -1,5 +1,7 @@
 #include "comm/launch_checks.hpp"
 
+#include <weft/core/error.hpp>
+
 #include <fmt/format.h>
 
 #include <sched.h>
@@ -218,6 +220,29 @@ std::string crowding_note(const std::vector<Place>& places, const Environment& e
     if (!text.empty()) return text;
   }
   return {};
+}
+
+int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
+                 const Environment& environment) {
+  const auto self = places.begin() + rank;
+  const auto place = static_cast<std::size_t>(std::count_if(
+      places.begin(), self, [&](const Place& other) { return other.host == self->host; }));
+  const char* text = environment("WEFT_GPUS");
+  if (text == nullptr) return static_cast<int>(place) % std::max(gpus, 1);
+
+  std::vector<int> list;
+  for (const char* at = text; *at != '\0';) {
+    char* end = nullptr;
+    const long number = std::strtol(at, &end, 10);
+    require(end != at && number >= 0 && number < gpus && (*end == ',' || *end == '\0'),
+            "WEFT_GPUS='{}' is not a list of GPUs, which are numbered from 0 to {} here", text,
+            gpus - 1);
+    list.push_back(static_cast<int>(number));
+    at = *end == ',' ? end + 1 : end;
+  }
+  require(place < list.size(), "WEFT_GPUS='{}' has {} entries, but {} has more ranks", text,
+          list.size(), self->host);
+  return list[place];
 }
 
 int threads_for_rank(const std::vector<Place>& places, int rank) {

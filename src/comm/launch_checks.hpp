@@ -62,6 +62,11 @@ Place unpack(const PackedPlace& packed);
 /// core; empty if there is none, or if WEFT_QUIET is set.
 std::string crowding_note(const std::vector<Place>& places, const Environment& environment);
 
+/// Which GPU of its machine a rank works on, of `gpus`: in turn by its place among the ranks there,
+/// or as WEFT_GPUS says, a list such as "0,0,1,1" with an entry for each place.
+int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
+                 const Environment& environment);
+
 /// The cores of a rank, divided among those ranks it shares them with.
 int threads_for_rank(const std::vector<Place>& places, int rank);
 

@@ -75,7 +75,8 @@ LaunchOptions take_options(int& argc, char** argv) {
   app.add_option("--comm", comm, "what ranks are: auto, self, thread or mpi")
       ->type_name("KIND")
       ->check(CLI::IsMember(comm_choices()).description(""));
-  app.add_option("--device", device, "where arrays are: cpu, debug, cuda or cuda:N")
+  app.add_option("--device", device,
+                 "where arrays are: cpu, debug, cuda (a GPU for each rank) or cuda:N")
       ->type_name("DEVICE")
       ->check(CLI::Validator(device_complaint, ""));
   app.add_flag("--help", help, "shows this and ends");
@@ -91,6 +92,7 @@ LaunchOptions take_options(int& argc, char** argv) {
   if (ranks > 0) options.ranks = ranks;
   options.comm = comm_choices().at(comm);
   options.device = Device::parse(device);
+  options.any_gpu = device == "cuda";
   if (help) options.help = app.help();
   return options;
 }

@@ -14,6 +14,8 @@ struct LaunchOptions {
   std::optional<int> ranks;
   CommChoice comm = CommChoice::automatic;
   Device device;
+  /// A GPU was asked for, but not which: each rank gets its own as far as there are enough.
+  bool any_gpu = false;
   /// The text to be shown instead of running; empty unless --help was given.
   std::string help;
 };

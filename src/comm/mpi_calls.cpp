@@ -2,7 +2,8 @@
 
 #include <weft/core/error.hpp>
 
-#include <cstring>
+#include "comm/memory_ops.hpp"
+
 #include <string>
 
 namespace weft::detail {
@@ -14,11 +15,6 @@ index_t IntParts::pack() {
     end += counts[rank];
   }
   return end;
-}
-
-void copy(ConstMemory from, Memory to) {
-  if (from.data == to.data || from.count == 0) return;
-  std::memmove(to.data, from.data, static_cast<std::size_t>(from.bytes()));
 }
 
 MpiCall& MpiCalls::begin() {
@@ -64,7 +60,7 @@ bool MpiCalls::progress(MpiCall& call, When when) {
     if (code == MPI_SUCCESS && complete == 0) return false;
     check_piece(call, piece, code, status);
   }
-  for (const auto& [from, to] : call.copies) copy(from, to);
+  for (const auto& [from, to] : call.copies) copy_and_wait(from, to);
   release(call);
   return true;
 }

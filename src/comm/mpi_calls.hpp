@@ -87,7 +87,4 @@ class MpiCalls {
   std::vector<std::size_t> free_;
 };
 
-/// Also for memory that overlaps.
-void copy(ConstMemory from, Memory to);
-
 }  // namespace weft::detail

@@ -2,8 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/memory_ops.hpp"
 #include "comm/mpi_transport.hpp"
-#include "comm/reduction.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -19,7 +19,7 @@ template <DType dtype, ReduceOp op>
 void combine_into(void* in, void* inout, int* count, MPI_Datatype*) {
   const void* const inputs[] = {in, inout};
   void* const outputs[] = {inout};
-  combine(dtype, op, inputs, outputs, *count);
+  combine(Device::cpu(), dtype, op, inputs, outputs, *count);
 }
 
 /// An op on a type that MPI does not know. Made once, and valid until MPI is finalised.
@@ -153,6 +153,14 @@ MpiSession::~MpiSession() {
   // Finalising waits for the other ranks, which may wait for something this one will not do.
   if (std::uncaught_exceptions() > 0) abort_job("an error was thrown while MPI was in use");
   MPI_Finalize();
+}
+
+bool mpi_is_cuda_aware() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000)
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 std::string mpi_library_version() {

@@ -5,6 +5,9 @@
 #include <weft/comm/transport.hpp>
 
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include <utility>
 

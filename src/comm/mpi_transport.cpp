@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/memory_ops.hpp"
 #include "comm/mpi_calls.hpp"
 
 #include <algorithm>
@@ -18,14 +19,14 @@ index_t count_limit = std::numeric_limits<int>::max();
 constexpr int user_tag = 0;
 constexpr int collective_tag = 1;
 
-std::byte* room(Buffer<std::byte>& buffer, index_t bytes) {
-  if (buffer.size() < bytes) buffer = Buffer<std::byte>(bytes);
+std::byte* room(Buffer<std::byte>& buffer, index_t bytes, Device where) {
+  if (buffer.size() < bytes || buffer.device() != where) buffer = Buffer<std::byte>(bytes, where);
   return buffer.data();
 }
 
 ConstMemory copy_of(ConstMemory in, Buffer<std::byte>& buffer) {
-  const Memory made(room(buffer, in.bytes()), in.count, in.dtype, in.where);
-  copy(in, made);
+  const Memory made(room(buffer, in.bytes(), in.where), in.count, in.dtype, in.where);
+  copy_and_wait(in, made);
   return made;
 }
 
@@ -62,7 +63,10 @@ class MpiTransport final : public Transport {
         calls_(comm_) {}
 
   std::string_view name() const override { return "mpi"; }
-  bool accepts(Device device) const override { return device.host_accessible(); }
+  bool accepts(Device device) const override {
+    return device.host_accessible() || (device.kind == DeviceKind::cuda && mpi_is_cuda_aware());
+  }
+  bool ordered_on_stream() const override { return false; }
   std::shared_ptr<Transport> split(int color, int key) override;
 
   Ticket barrier(When when) override;
@@ -251,7 +255,7 @@ void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstMemory in, const P
   const MPI_Op mpi_op = native(op, in.dtype);
   void* to = out.data;
   if (out.count > 0 && out.data == in.part(parts.offset(rank()), 0).data) {
-    to = room(call.scratch, out.bytes());
+    to = room(call.scratch, out.bytes(), out.where);
     call.copies.emplace_back(ConstMemory(to, out.count, out.dtype, out.where), out);
   }
   MPI_Request* request = when == When::now ? nullptr : call.add();
@@ -272,7 +276,7 @@ void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstMemory in, const P
 
 Ticket MpiTransport::all_gather(ConstMemory in, Memory out, const Parts& parts, When when) {
   // MPI wants it in place on all ranks or on none, and would make this copy itself.
-  copy(in, out.part(parts.offset(rank()), parts.count(rank())));
+  copy_and_wait(in, out.part(parts.offset(rank()), parts.count(rank())));
   MpiCall& call = calls_.begin();
   if (parts.extent() <= count_limit) {
     all_gather_at_once(call, out, parts, when);
@@ -317,11 +321,12 @@ const void* MpiTransport::send_parts(MpiCall& call, ConstMemory in, const Parts&
   if (parts.extent() <= count_limit) return in.data;
 
   const index_t count = call.sent.pack();
-  const Memory packed(room(call.send_scratch, count * size_of(in.dtype)), count, in.dtype, {});
+  const Memory packed(room(call.send_scratch, count * size_of(in.dtype), in.where), count, in.dtype,
+                      in.where);
   for (int peer = 0; peer < size(); ++peer) {
     const auto at = static_cast<std::size_t>(peer);
-    copy(in.part(parts.offset(peer), call.sent.counts[at]),
-         packed.part(call.sent.offsets[at], call.sent.counts[at]));
+    copy_and_wait(in.part(parts.offset(peer), call.sent.counts[at]),
+                  packed.part(call.sent.offsets[at], call.sent.counts[at]));
   }
   return packed.data;
 }
@@ -335,7 +340,8 @@ void* MpiTransport::recv_parts(MpiCall& call, Memory out, const Parts& parts) {
   if (parts.extent() <= count_limit) return out.data;
 
   const index_t count = call.received.pack();
-  const Memory packed(room(call.recv_scratch, count * size_of(out.dtype)), count, out.dtype, {});
+  const Memory packed(room(call.recv_scratch, count * size_of(out.dtype), out.where), count,
+                      out.dtype, out.where);
   for (int peer = 0; peer < size(); ++peer) {
     const auto at = static_cast<std::size_t>(peer);
     const index_t part = call.received.counts[at];
@@ -352,7 +358,7 @@ Ticket MpiTransport::gather(ConstMemory in, Memory out, const Parts& parts, int 
   int count = 0;
   void* to = nullptr;
   if (rank() == root) {
-    copy(in, out.part(parts.offset(root), parts.count(root)));
+    copy_and_wait(in, out.part(parts.offset(root), parts.count(root)));
     from = MPI_IN_PLACE;
     to = recv_parts(call, out, parts);
   } else if (is_large(in.count)) {
@@ -399,8 +405,8 @@ Ticket MpiTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
   MpiCall& call = calls_.begin();
   const MPI_Datatype type = native(in.dtype);
   if (in.data == out.data) in = copy_of(in, call.scratch);
-  copy(in.part(sent.offset(rank()), sent.count(rank())),
-       out.part(received.offset(rank()), received.count(rank())));
+  copy_and_wait(in.part(sent.offset(rank()), sent.count(rank())),
+                out.part(received.offset(rank()), received.count(rank())));
   void* to = recv_parts(call, out, received);
   const void* from = send_parts(call, in, sent);
   const int* send_counts = call.sent.counts.data();

@@ -27,6 +27,9 @@ std::shared_ptr<Transport> make_mpi_world();
 /// The library's own words about itself, such as "Open MPI v4.1.4".
 std::string mpi_library_version();
 
+/// The library says that it takes memory of GPUs.
+bool mpi_is_cuda_aware();
+
 /// The most elements given to one MPI call, whose counts are 32-bit numbers. Only tests lower it.
 void set_mpi_count_limit(index_t elements);
 

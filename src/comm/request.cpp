@@ -1,7 +1,7 @@
 #include <weft/comm/request.hpp>
 
 #include "comm/comm_state.hpp"
-#include "comm/reduction.hpp"
+#include "comm/memory_ops.hpp"
 
 #include <exception>
 
@@ -9,19 +9,23 @@ namespace weft {
 
 void detail::Staging::finish() {
   if (average.count > 0) divide(average, ranks);
-  copy_bytes(target.data, target.where, out.data(), Device::cpu(),
-             static_cast<std::size_t>(target.bytes()));
+  out.deliver(target.data, target.where, static_cast<std::size_t>(target.bytes()));
 }
 
 Request::Request() = default;
 Request::Request(Request&&) noexcept = default;
 
-Request::Request(std::shared_ptr<detail::CommState> state, CallKind kind, Ticket ticket,
-                 std::unique_ptr<detail::Staging> staging)
-    : state_(std::move(state)), kind_(kind), ticket_(ticket), staging_(std::move(staging)) {}
+Request::Request(std::shared_ptr<detail::CommState> state, Transport& transport, CallKind kind,
+                 Ticket ticket, std::unique_ptr<detail::Staging> staging)
+    : state_(std::move(state)),
+      transport_(&transport),
+      kind_(kind),
+      ticket_(ticket),
+      staging_(std::move(staging)) {}
 
 Request& Request::operator=(Request&& other) noexcept {
   std::swap(state_, other.state_);
+  std::swap(transport_, other.transport_);
   std::swap(kind_, other.kind_);
   std::swap(ticket_, other.ticket_);
   std::swap(staging_, other.staging_);
@@ -31,7 +35,7 @@ Request& Request::operator=(Request&& other) noexcept {
 Request::~Request() {
   if (state_ == nullptr) return;
   if (std::uncaught_exceptions() > 0) {
-    state_->transport->abandon(ticket_);
+    transport_->abandon(ticket_);
     return;
   }
   try {
@@ -49,7 +53,7 @@ void Request::complete() {
 
 bool Request::test() {
   if (state_ == nullptr) return true;
-  if (!state_->transport->test(ticket_)) return false;
+  if (!transport_->test(ticket_)) return false;
   complete();
   return true;
 }
@@ -60,7 +64,7 @@ void Request::wait() {
   const auto state = std::move(state_);
   state_ = nullptr;
   const detail::CallTimer timer(*state, kind_);
-  state->transport->wait(ticket_);
+  transport_->wait(ticket_);
   complete();
 }
 

@@ -5,6 +5,7 @@
 
 #include <weft/comm/stats.hpp>
 #include <weft/comm/transport.hpp>
+#include <weft/core/stream.hpp>
 
 #include <array>
 #include <atomic>
@@ -63,6 +64,10 @@ struct alignas(64) Slot {
   std::uint64_t tag = 0;
   std::array<std::byte, 488> payload;
   CollectiveCall call;
+  /// On a GPU, where kernels run later than the ranks that issue them: when the rank's memory is
+  /// ready for its peers, and when it is done with theirs.
+  Event ready;
+  Event done;
 };
 
 struct alignas(128) RankBoard {
@@ -77,6 +82,11 @@ struct alignas(128) RankBoard {
 /// Messages from one rank to another, in order. The sender's memory is read by the receiver.
 class alignas(128) Mailbox {
  public:
+  /// On a GPU: when the messages posted so far are there to be read, and when those taken so far
+  /// have been. Of the latest only, which is never too early.
+  Event ready;
+  Event read;
+
   /// Returns the number of the message, from 1.
   std::uint64_t post(ConstMemory message);
   bool has_message() const { return posted_.load(std::memory_order_acquire) > taken(); }

@@ -2,23 +2,23 @@
 
 #include <weft/core/error.hpp>
 
-#include "comm/reduction.hpp"
+#include "comm/memory_ops.hpp"
+#include "comm/reduction_kernels.hpp"
 #include "comm/thread_team.hpp"
 #include "comm/waiter.hpp"
+#include "core/cuda_device.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 namespace weft::detail {
 namespace {
 
 enum TicketKind : std::int32_t { collective, sending, receiving };
 
-void copy(ConstMemory from, Memory to) {
-  if (from.data == to.data || to.count == 0) return;
-  std::memcpy(to.data, from.data, static_cast<std::size_t>(to.bytes()));
-}
+bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
 
 /// What ranks that make the same call have in common. Ranks that do not are told so before one
 /// reads or writes beyond the end of another's memory. (Lengths of single parts are compared
@@ -27,9 +27,9 @@ std::uint64_t tag_of(const CollectiveCall& call) {
   const bool has_parts =
       call.in_parts != nullptr || call.out_parts != nullptr || call.reader != nullptr;
   std::uint64_t tag = has_parts && !call.eager ? 0 : static_cast<std::uint64_t>(call.in.count);
-  for (const auto field :
-       {static_cast<unsigned>(call.kind), static_cast<unsigned>(call.in.dtype),
-        static_cast<unsigned>(call.op), static_cast<unsigned>(call.root), call.eager ? 1U : 0U}) {
+  for (const auto field : {static_cast<unsigned>(call.kind), static_cast<unsigned>(call.in.dtype),
+                           static_cast<unsigned>(call.op), static_cast<unsigned>(call.root),
+                           static_cast<unsigned>(call.in.where.kind), call.eager ? 1U : 0U}) {
     tag = tag * 31 + field;
   }
   return tag;
@@ -66,6 +66,9 @@ using RankTransports = std::vector<ThreadTransport*>;
 /// A collective has two moments: a rank *announces* it in its slot, and once all have, it *works*:
 /// it does its own share of reading peers' memory, and of writing it. The call is complete when all
 /// ranks have worked, or, if the data travelled in the slots, when this one has.
+///
+/// On a GPU the same happens, but working is issuing work to this rank's stream. Ranks do not wait
+/// for the GPU; their streams wait for each other's events.
 class ThreadTransport final : public Transport {
  public:
   ThreadTransport(std::shared_ptr<ThreadTeam> team, int rank,
@@ -85,7 +88,10 @@ class ThreadTransport final : public Transport {
   ThreadTransport& operator=(const ThreadTransport&) = delete;
 
   std::string_view name() const override { return "thread"; }
-  bool accepts(Device device) const override { return device.host_accessible(); }
+  /// GPU memory too, if all ranks are on the same GPU.
+  bool accepts(Device device) const override {
+    return !on_gpu(device) || size() <= kernels::most_gpu_inputs;
+  }
   std::shared_ptr<Transport> split(int color, int key) override;
 
   Ticket barrier(When when) override { return begin({.kind = CallKind::barrier}, 0, when); }
@@ -135,7 +141,9 @@ class ThreadTransport final : public Transport {
 
   Ticket send(ConstMemory data, int to) override {
     leave_if_failed();
-    return {.kind = sending, .peer = to, .id = team_->mailbox(rank(), to).post(data)};
+    Mailbox& mailbox = team_->mailbox(rank(), to);
+    if (on_gpu(data.where)) mailbox.ready.record(gpu_stream(data.where));
+    return {.kind = sending, .peer = to, .id = mailbox.post(data)};
   }
   Ticket recv(Memory data, int from) override {
     leave_if_failed();
@@ -149,10 +157,12 @@ class ThreadTransport final : public Transport {
     progress_all();
     const bool complete = is_complete(ticket);
     leave_if_failed();
+    if (complete) order_after(ticket);
     return complete;
   }
   void wait(const Ticket& ticket) override {
     wait_until([&] { return is_complete(ticket); });
+    order_after(ticket);
   }
   void abort(const std::string& reason) noexcept override {
     team_->failure->raise(world_rank(), reason);
@@ -168,9 +178,18 @@ class ThreadTransport final : public Transport {
   Ticket begin(const CollectiveCall& call, When when);
   /// Announces one whose `bytes` of data go into the slot if there is room.
   Ticket begin(CollectiveCall call, index_t bytes, When when) {
-    call.eager = bytes <= static_cast<index_t>(sizeof(Slot::payload));
+    call.eager =
+        call.in.where.host_accessible() && bytes <= static_cast<index_t>(sizeof(Slot::payload));
     return begin(call, when);
   }
+
+  /// This rank's stream on its GPU, which is remembered.
+  Stream gpu_stream(Device device) {
+    gpu_ = device;
+    return Stream::current(device);
+  }
+  /// What this rank issues from now on waits until peers are done with its memory.
+  void order_after(const Ticket& ticket);
 
   void prefetch_next_slot(index_t bytes);
   bool is_complete(const Ticket& ticket);
@@ -184,6 +203,8 @@ class ThreadTransport final : public Transport {
   }
   void progress();
   void progress_messages();
+  /// Copies the message at the front of a mailbox.
+  void take(Mailbox& mailbox, ConstMemory from, Memory to);
   void work(const CollectiveCall& call, std::uint64_t sequence);
   void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
   void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);
@@ -219,6 +240,7 @@ class ThreadTransport final : public Transport {
 
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
+  std::optional<Device> gpu_;  // once its memory has been used
 };
 
 /// Marks that this rank touches peers' memory, so that none of them releases it: see leave().
@@ -266,6 +288,19 @@ void ThreadTransport::quiesce() {
     Waiter waiter(oversubscribed_);
     while (peer != rank() && team_->board(peer).busy.load()) waiter.pause();
   }
+#if defined(WEFT_WITH_CUDA)
+  if (gpu_) cuda_drain(*gpu_);
+#endif
+}
+
+void ThreadTransport::order_after(const Ticket& ticket) {
+  if (!gpu_ || ticket.id == 0) return;
+  const Stream stream = Stream::current(*gpu_);
+  if (ticket.kind == sending) stream.wait(team_->mailbox(rank(), ticket.peer).read);
+  if (ticket.kind != collective) return;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer != rank()) stream.wait(slot(peer, ticket.id - 1).done);
+  }
 }
 
 void ThreadTransport::require_same_part(int peer, index_t theirs, index_t mine) const {
@@ -288,6 +323,7 @@ Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
   if (call.eager && call.in.count > 0) {
     std::memcpy(mine.payload.data(), call.in.data, static_cast<std::size_t>(call.in.bytes()));
   }
+  if (on_gpu(call.in.where)) mine.ready.record(gpu_stream(call.in.where));
   mine.number.store(sequence + 1, std::memory_order_release);
   ++announced_;
   if (call.eager) prefetch_next_slot(call.in.bytes());
@@ -367,7 +403,7 @@ void ThreadTransport::progress_messages() {
         if (team_->failure->raised()) break;
         const ConstMemory from = mailbox.front();
         sent = from.bytes();
-        if (sent == to.bytes()) copy(from, to);
+        if (sent == to.bytes()) take(mailbox, from, to);
         mailbox.pop();
       }
       ++expected.arrived;
@@ -378,6 +414,17 @@ void ThreadTransport::progress_messages() {
       }
     }
   }
+}
+
+void ThreadTransport::take(Mailbox& mailbox, ConstMemory from, Memory to) {
+  if (!on_gpu(from.where) && !on_gpu(to.where)) {
+    copy(from, to);
+    return;
+  }
+  const Stream stream = gpu_stream(on_gpu(to.where) ? to.where : from.where);
+  if (on_gpu(from.where)) stream.wait(mailbox.ready);
+  copy(from, to);
+  mailbox.read.record(stream);
 }
 
 void ThreadTransport::work(const CollectiveCall& call, std::uint64_t sequence) {
@@ -394,7 +441,17 @@ void ThreadTransport::work(const CollectiveCall& call, std::uint64_t sequence) {
     return;
   }
   const BusyMark busy(board_.busy);
-  if (!team_->failure->raised()) work_on_memory(call, sequence);
+  if (team_->failure->raised()) return;
+  if (!on_gpu(call.in.where)) {
+    work_on_memory(call, sequence);
+    return;
+  }
+  const Stream stream = gpu_stream(call.in.where);
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer != rank()) stream.wait(slot(peer, sequence).ready);
+  }
+  work_on_memory(call, sequence);
+  slot(rank(), sequence).done.record(stream);
 }
 
 void ThreadTransport::work_eagerly(const CollectiveCall& call, std::uint64_t sequence) {
@@ -408,7 +465,8 @@ void ThreadTransport::work_eagerly(const CollectiveCall& call, std::uint64_t seq
 
   if (call.kind == CallKind::allreduce) {
     outputs_[0] = call.out.data;
-    combine(call.in.dtype, call.op, inputs_, std::span(outputs_).first(1), call.in.count);
+    combine(call.in.where, call.in.dtype, call.op, inputs_, std::span(outputs_).first(1),
+            call.in.count);
   } else if (call.kind == CallKind::broadcast && rank() != call.root) {
     copy({inputs_[static_cast<std::size_t>(call.root)], call.in.count, call.in.dtype, {}},
          call.out);
@@ -457,7 +515,8 @@ void ThreadTransport::reduce_slice(const CollectiveCall& call, std::uint64_t seq
       outputs_[writers++] = theirs.out.part(begin, 0).data;
     }
   }
-  combine(call.in.dtype, call.op, inputs_, std::span(outputs_).first(writers), end - begin);
+  combine(call.in.where, call.in.dtype, call.op, inputs_, std::span(outputs_).first(writers),
+          end - begin);
 }
 
 void ThreadTransport::reduce_part(const CollectiveCall& call, std::uint64_t sequence) {
@@ -467,7 +526,8 @@ void ThreadTransport::reduce_part(const CollectiveCall& call, std::uint64_t sequ
     inputs_[static_cast<std::size_t>(peer)] = slot(peer, sequence).call.in.part(offset, 0).data;
   }
   outputs_[0] = call.out.data;
-  combine(call.in.dtype, call.op, inputs_, std::span(outputs_).first(1), call.out.count);
+  combine(call.in.where, call.in.dtype, call.op, inputs_, std::span(outputs_).first(1),
+          call.out.count);
 }
 
 void ThreadTransport::collect_parts(const CollectiveCall& call, std::uint64_t sequence) {

@@ -1,6 +1,7 @@
 #include <weft/core/dispatch.hpp>
 
 #include "core/cuda_device.hpp"
+#include "core/host_waits.hpp"
 
 #include <charconv>
 #include <cstring>
@@ -33,11 +34,20 @@ std::string to_string(Device device) {
   return fmt::format("cuda:{}", device.ordinal);
 }
 
+int device_count(DeviceKind kind) {
+  if (kind != DeviceKind::cuda) return 1;
+#if defined(WEFT_WITH_CUDA)
+  return detail::cuda_device_count();
+#else
+  return 0;
+#endif
+}
+
 void require_available(Device device) {
   if (device.kind != DeviceKind::cuda) return;
 #if defined(WEFT_WITH_CUDA)
-  const int count = detail::cuda_device_count();
-  if (device.ordinal < count) return;
+  const int count = device_count(DeviceKind::cuda);
+  if (device.ordinal >= 0 && device.ordinal < count) return;
   throw DeviceError(fmt::format("device {} asked for, but this machine has {} GPU{}",
                                 to_string(device), count == 0 ? "no" : std::to_string(count),
                                 count == 1 ? "" : "s"));
@@ -60,6 +70,7 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
   require_available(from_device);
   std::optional<detail::DebugAccess> open;
   if (!to_device.host_accessible() || !from_device.host_accessible()) open.emplace();
+  if (to_device.host_accessible() && !from_device.host_accessible()) detail::count_host_wait();
   std::memcpy(to, from, bytes);
 }
 

@@ -1,22 +1,98 @@
-#include <weft/core/dispatch.hpp>
+#include <weft/core/graph.hpp>
 #include <weft/core/stream.hpp>
 
 #include "core/cuda_device.hpp"
+#include "core/host_waits.hpp"
+
+#include <atomic>
+#include <utility>
 
 namespace weft {
+namespace {
+
+std::atomic<index_t> waits = 0;
+
+}  // namespace
+
+void detail::count_host_wait() { waits.fetch_add(1, std::memory_order_relaxed); }
+
+index_t Stream::host_waits() { return waits; }
 
 Stream Stream::current(Device device) {
+#if defined(WEFT_WITH_CUDA)
+  if (device.kind == DeviceKind::cuda) {
+    // The thread owns it.
+    return {device, std::shared_ptr<void>(std::shared_ptr<void>(), detail::cuda_stream(device))};
+  }
+#endif
+  require_available(device);
+  return {device, nullptr};
+}
+
+Stream Stream::make(Device device) {
   require_available(device);
 #if defined(WEFT_WITH_CUDA)
-  if (device.kind == DeviceKind::cuda) return {device, detail::cuda_stream(device)};
+  if (device.kind == DeviceKind::cuda) return {device, detail::cuda_make_stream(device)};
 #endif
   return {device, nullptr};
 }
 
 void Stream::synchronize() const {
 #if defined(WEFT_WITH_CUDA)
-  if (device_.kind == DeviceKind::cuda) detail::cuda_synchronize(device_);
+  if (device_.kind == DeviceKind::cuda) detail::cuda_synchronize(handle());
 #endif
+}
+
+void Stream::wait([[maybe_unused]] const Event& event) const {
+#if defined(WEFT_WITH_CUDA)
+  if (handle() != nullptr && event.handle() != nullptr) detail::cuda_wait(handle(), event.handle());
+#endif
+}
+
+void Event::record([[maybe_unused]] const Stream& stream) {
+#if defined(WEFT_WITH_CUDA)
+  if (stream.handle() == nullptr) return;
+  if (handle_ == nullptr) handle_.reset(detail::cuda_make_event());
+  detail::cuda_record(handle_.get(), stream.handle());
+#endif
+}
+
+bool Event::passed() const {
+#if defined(WEFT_WITH_CUDA)
+  return handle_ == nullptr || detail::cuda_passed(handle_.get());
+#else
+  return true;
+#endif
+}
+
+void Event::Deleter::operator()([[maybe_unused]] void* handle) const noexcept {
+#if defined(WEFT_WITH_CUDA)
+  detail::cuda_destroy_event(handle);
+#endif
+}
+
+Graph Graph::capture(Device device, std::function<void()> work) {
+  require_available(device);
+  Graph graph;
+  graph.device_ = device;
+#if defined(WEFT_WITH_CUDA)
+  if (device.kind == DeviceKind::cuda) {
+    graph.recorded_ = detail::cuda_capture(device, work);
+    return graph;
+  }
+#endif
+  graph.work_ = std::move(work);
+  return graph;
+}
+
+void Graph::launch() const {
+#if defined(WEFT_WITH_CUDA)
+  if (recorded_ != nullptr) {
+    detail::cuda_launch(device_, recorded_.get());
+    return;
+  }
+#endif
+  if (work_) work_();
 }
 
 }  // namespace weft

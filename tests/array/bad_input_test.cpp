@@ -196,6 +196,20 @@ TEST(BadInput, devices_are_not_mixed) {
   });
 }
 
+TEST(BadInput, more_memory_than_there_is) {
+  on_ranks([](Comm comm) {
+    // More than any device has, on each rank.
+    const index_t rows = index_t{1} << 44;
+    const Layout layout = Layout::scatter(comm, {rows * comm.size(), 2}).on(other_device());
+    const std::vector<std::string> words = {"out of memory on " + to_string(other_device()),
+                                            std::to_string(rows * 2 * 8) + " bytes asked for",
+                                            "f64", to_string(layout.shape())};
+    expect_error<DeviceError>(comm, words, [&] { DistributedArray<double> array(layout); });
+    DistributedArray<double> small(Layout::scatter(comm, {10, 2}).on(other_device()));
+    EXPECT_EQ(norm(small), 0);
+  });
+}
+
 TEST(BadInput, layouts_that_differ) {
   on_ranks([](Comm comm) {
     const std::vector<std::string> words = {"(4, 5)", "(5, 4)"};

@@ -7,6 +7,7 @@
 #include <weft/array/halo_exchange.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
+#include <weft/core/stream.hpp>
 
 #include "support/ranks.hpp"
 
@@ -225,6 +226,31 @@ TEST(Messages, halos_make_the_message_no_larger_than_the_halo) {
     comm.reset_stats();
     halo.run(x);
     EXPECT_EQ(comm.stats().total().bytes, 3 * 6 * 8);
+  });
+}
+
+TEST(Messages, on_a_device_are_not_waited_for) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {64, 30}).on(other_device());
+    if (comm.size() > 1 && comm.transport() == "mpi" && comm.route().name != "nccl") {
+      return;  // staged through the host, which must wait to have something to send
+    }
+    auto x = make_array<double>(layout, 1);
+    auto y = make_array<double>(layout, 2);
+    HaloExchange<double> rows(layout, {{2, 1}, {0, 0}});
+    HaloExchange<double> both(layout, widths_of_one(2), {.boundary = Boundary::periodic});
+    comm.barrier();
+    const index_t before = Stream::host_waits();
+    comm.barrier();
+    for (int step = 0; step < 100; ++step) {
+      axpy(0.5, x, y);
+      rows.run(x);
+      both.run(y);
+      both.run_adjoint(y);
+    }
+    comm.barrier();
+    EXPECT_EQ(Stream::host_waits(), before);
+    comm.barrier();
   });
 }
 

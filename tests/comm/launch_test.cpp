@@ -360,6 +360,28 @@ TEST(LaunchChecks, places_survive_packing) {
   EXPECT_EQ(unpack(pack({std::string(300, 'x'), {}})).host, std::string(63, 'x'));
 }
 
+TEST(LaunchChecks, ranks_of_a_host_take_its_gpus_in_turn) {
+  const std::vector<Place> places = {{"a", {}}, {"b", {}}, {"a", {}}, {"a", {}}, {"b", {}}};
+  const auto unset = [](const char*) -> const char* { return nullptr; };
+  const std::vector<int> expected = {0, 0, 1, 0, 1};
+  for (int rank = 0; rank < 5; ++rank) {
+    EXPECT_EQ(gpu_for_rank(places, rank, 2, unset), expected[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(gpu_for_rank(places, rank, 1, unset), 0);
+  }
+  const auto list = [](const char* name) -> const char* {
+    return std::string(name) == "WEFT_GPUS" ? "3,1,1" : nullptr;
+  };
+  const std::vector<int> listed = {3, 3, 1, 1, 1};
+  for (int rank = 0; rank < 5; ++rank) {
+    EXPECT_EQ(gpu_for_rank(places, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
+  }
+  EXPECT_THROW(gpu_for_rank(places, 0, 3, list), ArgumentError) << "there is no GPU 3";
+  for (const char* text : {"", "0", "x", "0;1", "0,", "-1,0"}) {
+    const auto wrong = [text](const char*) { return text; };
+    EXPECT_THROW(gpu_for_rank(places, 2, 4, wrong), ArgumentError) << text;
+  }
+}
+
 TEST(LaunchChecks, threads_share_cores) {
   const std::vector<Place> places = {
       {"a", {0, 1, 2, 3}}, {"a", {0, 1, 2, 3}}, {"a", {4}}, {"b", {0, 1, 2, 3}}, {"c", {}}};

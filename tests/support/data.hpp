@@ -6,6 +6,8 @@
 
 #include <weft/comm/comm.hpp>
 
+#include "support/ranks.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -126,7 +128,8 @@ inline bool same_bits(const void* a, const void* b, std::size_t bytes) {
   return bytes == 0 || std::memcmp(a, b, bytes) == 0;
 }
 
-/// An array of elements of a type that is chosen at run time.
+/// An array of elements of a type that is chosen at run time. It is communicated from and to the
+/// memory of message_device(); elements are set and looked at in a copy on the host.
 class Numbers {
  public:
   /// All elements are what shows that nobody has written them.
@@ -134,6 +137,9 @@ class Numbers {
       : dtype_(dtype), count_(count), bytes_(static_cast<std::size_t>(count * size_of(dtype))) {
     for (index_t i = 0; i < count; ++i) set(i, untouched);
   }
+  Numbers(const Numbers& other)
+      : dtype_(other.dtype_), count_(other.count_), bytes_(other.host()) {}
+  Numbers& operator=(const Numbers&) = delete;
   Numbers(DType dtype, index_t count, const std::function<Number(index_t)>& at)
       : Numbers(dtype, count) {
     for (index_t i = 0; i < count; ++i) set(i, at(i));
@@ -142,20 +148,21 @@ class Numbers {
   void set(index_t i, Number number) {
     with_type(dtype_, [&](auto example) {
       const auto made = element<decltype(example)>(number);
-      std::memcpy(address(i), &made, sizeof(made));
+      std::memcpy(host().data() + i * size_of(dtype_), &made, sizeof(made));
     });
+    set_here_ = true;
   }
   Number operator[](index_t i) const {
     return with_type(dtype_, [&](auto example) {
-      std::memcpy(&example, bytes_.data() + i * size_of(dtype_), sizeof(example));
+      std::memcpy(&example, host().data() + i * size_of(dtype_), sizeof(example));
       return number_of(example);
     });
   }
 
   index_t count() const { return count_; }
   DType dtype() const { return dtype_; }
-  Memory memory() { return {bytes_.data(), count_, dtype_, Device::cpu()}; }
-  ConstMemory memory() const { return {bytes_.data(), count_, dtype_, Device::cpu()}; }
+  Memory memory() { return {address(), count_, dtype_, message_device()}; }
+  ConstMemory memory() const { return {address(), count_, dtype_, message_device()}; }
   Memory part(index_t first, index_t elements) { return memory().part(first, elements); }
 
   /// Every bit is the same; of complex numbers, the sign of a zero may differ.
@@ -165,7 +172,7 @@ class Numbers {
     }
     for (index_t i = 0; i < seen.count_; ++i) {
       const auto size = size_of(seen.dtype_);
-      if (same_bits(seen.bytes_.data() + i * size, expected.bytes_.data() + i * size,
+      if (same_bits(seen.host().data() + i * size, expected.host().data() + i * size,
                     static_cast<std::size_t>(size))) {
         continue;
       }
@@ -181,11 +188,29 @@ class Numbers {
  private:
   static constexpr Number untouched = {99, 0};
 
-  std::byte* address(index_t i) { return bytes_.data() + i * size_of(dtype_); }
+  /// Where messages find the elements, and leave them.
+  std::byte* address() const {
+    if (message_device().host_accessible()) return bytes_.data();
+    if (device_.size() == 0) device_ = Buffer<std::byte>(bytes(), message_device());
+    if (set_here_) copy_bytes(device_.data(), device_.device(), bytes_.data(), {}, bytes_.size());
+    set_here_ = false;
+    changed_there_ = true;
+    return device_.data();
+  }
+  std::vector<std::byte>& host() const {
+    if (changed_there_)
+      copy_bytes(bytes_.data(), {}, device_.data(), device_.device(), bytes_.size());
+    changed_there_ = false;
+    return bytes_;
+  }
+  index_t bytes() const { return static_cast<index_t>(bytes_.size()); }
 
   DType dtype_;
   index_t count_;
-  std::vector<std::byte> bytes_;
+  mutable std::vector<std::byte> bytes_;
+  mutable Buffer<std::byte> device_;
+  mutable bool set_here_ = true;
+  mutable bool changed_there_ = false;  // or may have been
 };
 
 /// What rank `rank` brings to a reduction.

@@ -102,9 +102,18 @@ void on_mpi(const std::function<void(Comm)>& body) {
   }
 }
 
+/// Lets memory of a GPU travel as it would in a program that launch has started.
+void choose_route(const Comm& comm) {
+  if (other_device().kind != DeviceKind::cuda) return;
+  // NCCL takes processes that share a GPU only if they pass for several hosts.
+  setenv("NCCL_HOSTID", std::to_string(comm.rank()).c_str(), 0);
+  static_cast<void>(comm.on(other_device()));
+}
+
 void on_threads(const std::function<void(Comm)>& body) {
   run_threads(ranks(), [&](Comm comm) {
     failed_fatally = false;
+    choose_route(comm);
     body(comm);
     if (failed_fatally) {
       throw Error(fmt::format("rank {} left the test by a failed assertion", comm.rank()));
@@ -119,6 +128,7 @@ int run_on_mpi(const Comm& world) {
   }
   Comm control = world.dup();
   control.check_calls(false);
+  choose_route(world);
   mpi_world = MpiWorld{world, control};
   watch_failures(world.rank());
   const int result = RUN_ALL_TESTS();
@@ -154,8 +164,19 @@ int ranks() {
 }
 
 Device other_device() {
-  const char* name = std::getenv("WEFT_TEST_DEVICE");
-  return name == nullptr ? Device::debug() : Device::parse(name);
+  static const Device device = [] {
+    const char* name = std::getenv("WEFT_TEST_DEVICE");
+    return name == nullptr ? Device::debug() : Device::parse(name);
+  }();
+  return device;
+}
+
+Device message_device() {
+  static const Device device = [] {
+    const char* text = std::getenv("WEFT_TEST_MEMORY");
+    return text != nullptr && std::string_view(text) == "device" ? other_device() : Device::cpu();
+  }();
+  return device;
 }
 
 void on_ranks(const std::function<void(Comm)>& body) {

@@ -18,6 +18,10 @@ int ranks();
 /// has.
 Device other_device();
 
+/// The device whose memory tests of communication send: other_device() if the environment variable
+/// WEFT_TEST_MEMORY is "device", else cpu.
+Device message_device();
+
 /// Runs `body` on every rank, on a communicator of its own. What it throws is thrown here; with
 /// threads, by the first rank that failed. A rank that leaves by a failed ASSERT ends the others'
 /// wait for it, and rank 0 fails with any other.

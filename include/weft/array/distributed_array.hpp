@@ -4,6 +4,7 @@
 #include <weft/core/buffer.hpp>
 #include <weft/core/scalars.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <span>
 #include <vector>
@@ -81,7 +82,8 @@ class DistributedArray {
   void from_host(std::span<const T> values);
 
   void fill(T value);
-  /// x[at] = f(at) for the global index of every element.
+  /// x[at] = f(at) for the global index of every element. On a GPU, by the GPU if nvcc compiles the
+  /// program and f is a lambda marked __host__ __device__; else the host computes the values.
   template <class F>
     requires std::invocable<F&, const Index&>
   void fill(F f);
@@ -115,7 +117,7 @@ class DistributedArray {
 namespace detail {
 /// A value that a program computes, as an element: narrowed if need be, since it says so.
 template <Scalar T, class V>
-T element(V value) {
+constexpr T element(V value) {
   if constexpr (std::integral<V>) {
     return static_cast<Real<T>>(value);
   } else {
@@ -124,23 +126,46 @@ T element(V value) {
 }
 }  // namespace detail
 
+}  // namespace weft
+
+#if defined(__CUDACC__)
+#include <weft/array/cuda/fill.cuh>
+#endif
+
+namespace weft {
+
 template <Scalar T>
 template <class F>
   requires std::invocable<F&, const Index&>
 void DistributedArray<T>::fill(F f) {
   const Box& box = layout_.box();
-  std::vector<T> staged;
-  if (!device().host_accessible()) staged.resize(static_cast<std::size_t>(count_));
-  T* values = device().host_accessible() ? data_ : staged.data();
-  Index at = box.offset;
-  for (index_t i = 0; i < count_; ++i) {
-    values[i] = detail::element<T>(f(static_cast<const Index&>(at)));
-    for (int axis = at.ndim() - 1; axis >= 0; --axis) {
-      if (++at[axis] < box.end(axis)) break;
-      at[axis] = box.offset[axis];
+#if defined(__CUDACC__)
+  if constexpr (detail::runs_on_gpu<F>) {
+    if (device().kind == DeviceKind::cuda) {
+      detail::fill_on_gpu(device(), box, count_, data_, f);
+      return;
     }
   }
-  if (!device().host_accessible()) from_host(staged);
+#endif
+  // Elsewhere on a device, values go there piece by piece.
+  constexpr index_t chunk = 1 << 18;
+  const bool here = device().host_accessible();
+  std::vector<T> staged(static_cast<std::size_t>(here ? 0 : std::min(count_, chunk)));
+  Index at = box.offset;
+  for (index_t first = 0; first < count_; first += chunk) {
+    const index_t n = std::min(chunk, count_ - first);
+    T* values = here ? data_ + first : staged.data();
+    for (index_t i = 0; i < n; ++i) {
+      values[i] = detail::element<T>(f(static_cast<const Index&>(at)));
+      for (int axis = at.ndim() - 1; axis >= 0; --axis) {
+        if (++at[axis] < box.end(axis)) break;
+        at[axis] = box.offset[axis];
+      }
+    }
+    if (!here)
+      copy_bytes(data_ + first, device(), values, Device::cpu(),
+                 sizeof(T) * static_cast<std::size_t>(n));
+  }
 }
 
 }  // namespace weft

@@ -11,13 +11,21 @@
 
 namespace weft {
 
+/// How memory of a GPU travels between ranks, and why so.
+struct Route {
+  /// "self", "thread" (ranks read each other's memory), "nccl", "mpi" (the library knows CUDA),
+  /// "staged" (through pinned host memory) or "none" (refused).
+  std::string name;
+  std::string reason;
+};
+
 /// A group of ranks that work together: the handle programs hold. Copies share one communicator;
 /// one thread at a time may use it on each rank. All ranks make the same collective calls in the
 /// same order; WEFT_CHECK=1 (or check_calls) verifies that and names the ranks that differ.
 ///
-/// Memory is anything contiguous: a vector, a span, a Buffer. Parts may be uneven or empty, `in`
-/// and `out` may be the same memory, and device memory is staged where the transport does not take
-/// it.
+/// Memory is anything contiguous: a vector, a span, a Buffer. Parts may be uneven or empty, and
+/// `in` and `out` may be the same memory. Memory of a device travels by its route(); calls on it
+/// are ordered on this thread's stream and return when they are issued.
 class Comm {
  public:
   /// The communicator of this rank alone.
@@ -31,8 +39,11 @@ class Comm {
   std::string_view transport() const;
   /// The device that layouts on this communicator are made for unless they say otherwise.
   Device device() const;
-  /// The same communicator with another default device.
+  /// The same communicator with another default device. Collective for a GPU: decides how memory
+  /// of these GPUs, one for each rank, travels from now on. Until then it is staged.
   Comm on(Device device) const;
+  /// How memory of this rank's GPU travels.
+  const Route& route() const;
 
   /// A communicator per color >= 0, its ranks ordered by key, then by rank. Ranks that pass a
   /// negative color get one that is not valid().
@@ -117,6 +128,8 @@ class Comm {
   Comm(std::shared_ptr<detail::CommState> state, Device device);
   /// Throws if this is not a communicator.
   detail::CommState& state() const;
+  friend class Group;
+  void flush() const;
   Request do_barrier(When when) const;
   Request do_broadcast(Memory data, int root, When when) const;
   Request do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const;

@@ -2,6 +2,7 @@
 
 #include <weft/comm/comm.hpp>
 
+#include <cstddef>
 #include <vector>
 
 namespace weft {
@@ -14,6 +15,8 @@ class Group {
 
   Group& send(ConstMemory data, int to);
   Group& recv(Memory data, int from);
+  /// From now on the message that was added as number `index` of all sends is taken from `data`.
+  void redirect_send(std::size_t index, const void* data) { sends_.at(index).data.data = data; }
 
   /// Begins all messages. The memory must not be touched before finish().
   void start();

@@ -17,8 +17,8 @@ class [[nodiscard]] Request {
  public:
   Request();
   /// Made by Comm.
-  Request(std::shared_ptr<detail::CommState> state, CallKind kind, Ticket ticket,
-          std::unique_ptr<detail::Staging> staging);
+  Request(std::shared_ptr<detail::CommState> state, Transport& transport, CallKind kind,
+          Ticket ticket, std::unique_ptr<detail::Staging> staging);
   Request(Request&&) noexcept;
   Request& operator=(Request&& other) noexcept;
   ~Request();
@@ -32,6 +32,7 @@ class [[nodiscard]] Request {
   void complete();
 
   std::shared_ptr<detail::CommState> state_;  // null when complete
+  Transport* transport_ = nullptr;            // one of the state's
   CallKind kind_ = CallKind::barrier;
   Ticket ticket_;
   std::unique_ptr<detail::Staging> staging_;

@@ -69,6 +69,8 @@ class PeerReader {
 /// `in` and `out` are either apart, or the same memory (for all_gather and gather: `in` is this
 /// rank's part of `out`; for reduce_scatter: `out` is this rank's part of `in`).
 /// Calls are matched between ranks by their order; between a pair of ranks, so are messages.
+/// Calls on GPU memory are ordered on this thread's stream: When::now returns when they are issued,
+/// and waiting for a ticket makes the stream wait, not the host.
 /// With When::later, the caller keeps memory and parts as they are until the ticket is complete.
 class Transport {
  public:
@@ -80,6 +82,8 @@ class Transport {
   int rank() const { return rank_; }
   int size() const { return size_; }
   virtual bool accepts(Device device) const = 0;
+  /// False where GPU memory is read and written by the host's calls, past its streams.
+  virtual bool ordered_on_stream() const { return true; }
 
   /// A transport among the ranks that pass the same color, ordered by key, then by rank; null for
   /// those that pass a negative one.
@@ -103,6 +107,9 @@ class Transport {
   virtual void read_peers(ConstMemory mine, PeerReader& reader);
   virtual Ticket send(ConstMemory data, int to) = 0;
   virtual Ticket recv(Memory data, int from) = 0;
+  /// Begins messages that were held back, so that they could be exchanged together, without order
+  /// or deadlock between them. Waiting for one of them does that too.
+  virtual void flush() {}
 
   /// True when the call is complete. Makes progress on all calls of this rank.
   virtual bool test(const Ticket& ticket) = 0;

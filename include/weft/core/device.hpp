@@ -41,10 +41,13 @@ struct Cuda {
   void* stream = nullptr;
 };
 
+/// How many devices of a kind this build and this machine have.
+int device_count(DeviceKind kind);
 /// Throws DeviceError if this build or this machine does not have the device.
 void require_available(Device device);
 
-/// Copies bytes between any two devices and returns when they have arrived.
+/// Copies bytes between any two devices, in the order of this thread's streams. Returns when bytes
+/// for the host have arrived; else at once. Bytes of the host may be changed again in any case.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
                 std::size_t bytes);
 

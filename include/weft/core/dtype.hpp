@@ -26,13 +26,62 @@ enum class DType : std::uint8_t {
   u64
 };
 
+namespace detail {
+
+/// Rounds away the lowest `bits` bits, to nearest, ties to even.
+constexpr std::uint32_t shift_rounding(std::uint32_t value, int bits) {
+  const std::uint32_t half = 1U << (bits - 1);
+  const std::uint32_t rest = value & ((1U << bits) - 1);
+  const std::uint32_t kept = value >> bits;
+  return rest > half || (rest == half && (kept & 1U) != 0) ? kept + 1 : kept;
+}
+
+constexpr std::uint16_t half_bits(float value) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (word >> 16) & 0x8000U;
+  const std::uint32_t magnitude = word & 0x7fffffffU;
+  std::uint32_t result = 0;
+  if (magnitude > 0x7f800000U) {
+    result = 0x7e00U;  // NaN
+  } else if (magnitude >= 0x47800000U) {
+    result = 0x7c00U;  // 65536 and above: infinity
+  } else if (magnitude >= 0x38800000U) {
+    // Normal numbers: rebias the exponent; rounding may carry into it, up to infinity.
+    result = shift_rounding(magnitude - 0x38000000U, 13);
+  } else if (magnitude >= 0x33000000U) {
+    const int exponent = static_cast<int>(magnitude >> 23);
+    result = shift_rounding((magnitude & 0x7fffffU) | 0x800000U, 126 - exponent);
+  }
+  return static_cast<std::uint16_t>(sign | result);
+}
+
+constexpr float half_value(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16;
+  const std::uint32_t exponent = (bits >> 10) & 0x1fU;
+  const std::uint32_t mantissa = bits & 0x3ffU;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  const std::uint32_t wide = exponent == 0x1fU ? 0xffU : exponent + 112;
+  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+}
+
+constexpr std::uint16_t bfloat16_bits(float value) {
+  const auto word = std::bit_cast<std::uint32_t>(value);
+  const bool nan = (word & 0x7fffffffU) > 0x7f800000U;
+  return static_cast<std::uint16_t>(nan ? (word >> 16) | 0x40U : shift_rounding(word, 16));
+}
+
+}  // namespace detail
+
 /// IEEE half precision, for storage and communication only.
 struct Half {
   std::uint16_t bits = 0;
 
   Half() = default;
-  explicit Half(float value);
-  explicit operator float() const;
+  constexpr explicit Half(float value) : bits(detail::half_bits(value)) {}
+  constexpr explicit operator float() const { return detail::half_value(bits); }
   friend bool operator==(Half, Half) = default;
 };
 
@@ -41,8 +90,8 @@ struct BFloat16 {
   std::uint16_t bits = 0;
 
   BFloat16() = default;
-  explicit BFloat16(float value);
-  explicit operator float() const {
+  constexpr explicit BFloat16(float value) : bits(detail::bfloat16_bits(value)) {}
+  constexpr explicit operator float() const {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   }
   friend bool operator==(BFloat16, BFloat16) = default;

@@ -47,6 +47,12 @@ void for_each(Cpu, index_t n, F f) {
   for (index_t i = 0; i < n; ++i) f(i);
 }
 
+/// out[i] = f(in[i]...) for 0 <= i < n. `out` may be one of `in`.
+template <class T, class F, class... In>
+void transform(Cpu device, index_t n, T* out, F f, const In*... in) {
+  for_each(device, n, [=](index_t i) { out[i] = f(in[i]...); });
+}
+
 /// f(o, i, k) for the points of [outer, n, inner], under the same contract.
 template <class F>
 void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {

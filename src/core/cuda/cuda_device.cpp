@@ -2,32 +2,30 @@
 
 #include <weft/core/cuda/support.hpp>
 #include <weft/core/dispatch.hpp>
+#include <weft/core/error.hpp>
 
-#include <cuda_runtime.h>
+#include "core/cuda/cuda_check.hpp"
+#include "core/host_waits.hpp"
+#include "core/pinned_buffer.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
-#include <type_traits>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace weft::detail {
 namespace {
 
-void check(cudaError_t code, const char* call) {
-  if (code == cudaSuccess) [[likely]]
-    return;
-  throw DeviceError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
-}
-
-struct StreamDeleter {
-  void operator()(cudaStream_t stream) const noexcept { cudaStreamDestroy(stream); }
-};
-using OwnedStream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, StreamDeleter>;
-
 /// What a thread has on one GPU.
 struct ThreadDevice {
-  OwnedStream stream;
+  std::shared_ptr<void> stream;
   void* scratch = nullptr;
   void* scalars = nullptr;
 };
@@ -36,31 +34,112 @@ struct ThreadDevice {
 constexpr std::size_t scalar_bytes = 256;
 constexpr std::size_t counter_bytes = 256;
 
+/// On the current device.
+std::shared_ptr<void> new_stream() {
+  cudaStream_t stream = nullptr;
+  cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return {stream, [](void* each) { cudaStreamDestroy(static_cast<cudaStream_t>(each)); }};
+}
+
 /// By default the driver returns freed memory to the system at every synchronisation.
 void keep_freed_memory(int ordinal) {
   cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, ordinal), "cudaDeviceGetDefaultMemPool");
+  cuda_check(cudaDeviceGetDefaultMemPool(&pool, ordinal), "cudaDeviceGetDefaultMemPool");
   std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all),
-        "cudaMemPoolSetAttribute");
+  cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all),
+             "cudaMemPoolSetAttribute");
 }
 
-/// Not freed when the thread ends: at the end of the process the driver may be gone before.
+/// Its scratch is not freed when the thread ends: at the end of the process the driver may be gone
+/// before.
 ThreadDevice& thread_device(int ordinal) {
   thread_local std::map<int, ThreadDevice> devices;
-  check(cudaSetDevice(ordinal), "cudaSetDevice");
+  cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
   ThreadDevice& mine = devices[ordinal];
   if (mine.stream == nullptr) {
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    mine.stream.reset(stream);
+    mine.stream = new_stream();
+    const auto stream = static_cast<cudaStream_t>(mine.stream.get());
     constexpr std::size_t bytes = cuda_partial_bytes + counter_bytes + scalar_bytes;
-    check(cudaMalloc(&mine.scratch, bytes), "cudaMalloc");
-    check(cudaMemsetAsync(mine.scratch, 0, bytes, stream), "cudaMemsetAsync");
+    cuda_check(cudaMalloc(&mine.scratch, bytes), "cudaMalloc");
+    cuda_check(cudaMemsetAsync(mine.scratch, 0, bytes, stream), "cudaMemsetAsync");
     mine.scalars = static_cast<std::byte*>(mine.scratch) + cuda_partial_bytes + counter_bytes;
     keep_freed_memory(ordinal);
   }
   return mine;
+}
+
+cudaStream_t stream_on(Device device) {
+  return static_cast<cudaStream_t>(thread_device(device.ordinal).stream.get());
+}
+
+/// Guards, and the threads that made them. A guard may be destroyed by another thread.
+struct WaitGuards {
+  std::mutex mutex;
+  std::vector<std::pair<std::thread::id, WaitGuard*>> all;
+
+  std::vector<WaitGuard*> of_this_thread() {
+    const std::lock_guard lock(mutex);
+    std::vector<WaitGuard*> mine;
+    for (const auto& [thread, guard] : all) {
+      if (thread == std::this_thread::get_id()) mine.push_back(guard);
+    }
+    return mine;
+  }
+};
+
+WaitGuards& wait_guards() {
+  static auto& instance = *new WaitGuards;
+  return instance;
+}
+
+/// All waits of the host for a GPU are here.
+void wait_for(cudaStream_t stream) {
+  count_host_wait();
+  const std::vector<WaitGuard*> guards = wait_guards().of_this_thread();
+  if (guards.empty()) {
+    cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  std::chrono::duration<double> waited{};
+  for (int step = 1;; ++step) {
+    const cudaError_t code = cudaStreamQuery(stream);
+    if (code == cudaSuccess) break;
+    if (code != cudaErrorNotReady) cuda_check(code, "cudaStreamQuery");
+    if (step % 64 != 0) continue;
+    waited = std::chrono::steady_clock::now() - start;
+    for (WaitGuard* guard : guards) guard->check(waited);
+    if (waited > std::chrono::milliseconds(10)) std::this_thread::yield();
+  }
+  // What was waited for may have ended because it was broken off.
+  for (WaitGuard* guard : guards) guard->check(waited);
+}
+
+void to_host(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+  // Through pinned memory: the driver would wait for pageable memory where no guard can look.
+  constexpr std::size_t small = std::size_t{64} << 10;
+  if (bytes <= small) {
+    thread_local PinnedBuffer landing(small);
+    cuda_check(cudaMemcpyAsync(landing.data(), from, bytes, cudaMemcpyDeviceToHost, stream),
+               "cudaMemcpyAsync");
+    wait_for(stream);
+    std::memcpy(to, landing.data(), bytes);
+    return;
+  }
+  wait_for(stream);
+  cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+  cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+/// The source is free to change when this returns, though the bytes may still be on their way.
+void from_host(void* to, const void* from, std::size_t bytes, Device gpu) {
+  constexpr std::size_t chunk = std::size_t{4} << 20;
+  for (std::size_t done = 0; done < bytes; done += chunk) {
+    const std::size_t now = std::min(chunk, bytes - done);
+    PinnedBuffer staged(now);
+    std::memcpy(staged.data(), static_cast<const std::byte*>(from) + done, now);
+    staged.deliver(static_cast<std::byte*>(to) + done, gpu, now);
+  }
 }
 
 }  // namespace
@@ -70,29 +149,110 @@ int cuda_device_count() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-void* cuda_stream(Device device) { return thread_device(device.ordinal).stream.get(); }
+std::uint64_t cuda_gpu_id(Device device) {
+  cudaDeviceProp properties;
+  cuda_check(cudaGetDeviceProperties(&properties, device.ordinal), "cudaGetDeviceProperties");
+  return std::hash<std::string_view>{}({properties.uuid.bytes, sizeof(properties.uuid.bytes)});
+}
+
+// Streams
+
+void* cuda_stream(Device device) { return stream_on(device); }
+
+std::shared_ptr<void> cuda_make_stream(Device device) {
+  cuda_check(cudaSetDevice(device.ordinal), "cudaSetDevice");
+  return new_stream();
+}
 
 Cuda cuda_tag(Device device) { return {cuda_stream(device)}; }
 
-void cuda_synchronize(Device device) {
-  check(cudaStreamSynchronize(thread_device(device.ordinal).stream.get()), "cudaStreamSynchronize");
+void cuda_synchronize(void* stream) { wait_for(static_cast<cudaStream_t>(stream)); }
+
+void cuda_drain(Device device) noexcept {
+  if (cudaSetDevice(device.ordinal) == cudaSuccess) cudaDeviceSynchronize();
+  cudaGetLastError();
 }
+
+WaitGuard::WaitGuard() {
+  const std::lock_guard lock(wait_guards().mutex);
+  wait_guards().all.emplace_back(std::this_thread::get_id(), this);
+}
+
+WaitGuard::~WaitGuard() {
+  const std::lock_guard lock(wait_guards().mutex);
+  std::erase_if(wait_guards().all, [&](const auto& each) { return each.second == this; });
+}
+
+void* cuda_make_event() {
+  cudaEvent_t event = nullptr;
+  cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+  return event;
+}
+
+void cuda_record(void* event, void* stream) {
+  cuda_check(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)),
+             "cudaEventRecord");
+}
+
+bool cuda_passed(void* event) {
+  const cudaError_t code = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (code == cudaErrorNotReady) return false;
+  cuda_check(code, "cudaEventQuery");
+  return true;
+}
+
+void cuda_wait(void* stream, void* event) {
+  cuda_check(
+      cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0),
+      "cudaStreamWaitEvent");
+}
+
+void cuda_destroy_event(void* event) noexcept { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
+
+// Graphs
+
+std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& work) {
+  const cudaStream_t stream = stream_on(device);
+  cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+             "cudaStreamBeginCapture");
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    cudaStreamEndCapture(stream, &graph);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    cudaGetLastError();
+    throw;
+  }
+  cuda_check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  cudaGraphExec_t made = nullptr;
+  const cudaError_t code = cudaGraphInstantiate(&made, graph, 0);
+  cudaGraphDestroy(graph);
+  cuda_check(code, "cudaGraphInstantiate");
+  return {made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); }};
+}
+
+void cuda_launch(Device device, void* graph) {
+  cuda_check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), stream_on(device)),
+             "cudaGraphLaunch");
+}
+
+// Memory
 
 void* cuda_allocate(Device device, std::size_t bytes) {
   void* data = nullptr;
-  const cudaError_t code =
-      cudaMallocAsync(&data, bytes, thread_device(device.ordinal).stream.get());
+  const cudaError_t code = cudaMallocAsync(&data, bytes, stream_on(device));
   if (code == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     return nullptr;
   }
-  check(code, "cudaMallocAsync");
+  cuda_check(code, "cudaMallocAsync");
   return data;
 }
 
 void cuda_release(Device device, void* data) noexcept {
   try {
-    cudaFreeAsync(data, thread_device(device.ordinal).stream.get());
+    cudaFreeAsync(data, stream_on(device));
   } catch (const DeviceError&) {
     // Without a device there is nothing to give back.
   }
@@ -101,34 +261,56 @@ void cuda_release(Device device, void* data) noexcept {
 std::size_t cuda_free_bytes(Device device) {
   std::size_t free = 0;
   std::size_t total = 0;
-  check(cudaSetDevice(device.ordinal), "cudaSetDevice");
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  cuda_check(cudaSetDevice(device.ordinal), "cudaSetDevice");
+  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   return free;
+}
+
+void* cuda_allocate_pinned(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t code = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
+  if (code == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  cuda_check(code, "cudaHostAlloc");
+  return data;
+}
+
+void cuda_release_pinned(void* data) noexcept { cudaFreeHost(data); }
+
+void cuda_copy_pinned(void* to, const void* from, std::size_t bytes, Device gpu) {
+  cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_on(gpu)),
+             "cudaMemcpyAsync");
 }
 
 void cuda_copy(void* to, Device to_device, const void* from, Device from_device,
                std::size_t bytes) {
-  const Device gpu = to_device.kind == DeviceKind::cuda ? to_device : from_device;
-  const cudaStream_t stream = thread_device(gpu.ordinal).stream.get();
-  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
-  if (to_device.kind != DeviceKind::cuda || from_device.kind != DeviceKind::cuda) {
-    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  if (to_device.kind != DeviceKind::cuda) {
+    to_host(to, from, bytes, stream_on(from_device));
+  } else if (from_device.kind != DeviceKind::cuda) {
+    from_host(to, from, bytes, to_device);
+  } else {
+    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_on(to_device)),
+               "cudaMemcpyAsync");
   }
-}
-
-void check_cuda_launch() { check(cudaGetLastError(), "kernel launch"); }
-
-CudaScratch cuda_scratch() {
-  int ordinal = 0;
-  check(cudaGetDevice(&ordinal), "cudaGetDevice");
-  auto* memory = static_cast<std::byte*>(thread_device(ordinal).scratch);
-  return {memory, reinterpret_cast<unsigned*>(memory + cuda_partial_bytes)};
 }
 
 void cuda_trim(Device device) {
   cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, device.ordinal), "cudaDeviceGetDefaultMemPool");
-  check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+  cuda_check(cudaDeviceGetDefaultMemPool(&pool, device.ordinal), "cudaDeviceGetDefaultMemPool");
+  cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+}
+
+// Kernels
+
+void check_cuda_launch() { cuda_check(cudaGetLastError(), "kernel launch"); }
+
+CudaScratch cuda_scratch() {
+  int ordinal = 0;
+  cuda_check(cudaGetDevice(&ordinal), "cudaGetDevice");
+  auto* memory = static_cast<std::byte*>(thread_device(ordinal).scratch);
+  return {memory, reinterpret_cast<unsigned*>(memory + cuda_partial_bytes)};
 }
 
 void* cuda_scalars(Device device) { return thread_device(device.ordinal).scalars; }

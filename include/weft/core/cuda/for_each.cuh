@@ -32,6 +32,42 @@ __global__ void __launch_bounds__(cuda_threads) for_each_kernel(index_t n, F f) 
   }
 }
 
+/// As much as a thread loads and stores at once.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int width = 16 / static_cast<int>(sizeof(T));
+  T at[width];
+};
+
+template <class T>
+__device__ const Pack<T>& pack(const T* data, index_t number) {
+  return reinterpret_cast<const Pack<T>*>(data)[number];
+}
+
+template <class T, class F, class... In>
+__device__ Pack<T> transform_pack(F f, const Pack<In>... in) {
+  Pack<T> out;
+#pragma unroll
+  for (int k = 0; k < Pack<T>::width; ++k) out.at[k] = f(in.at[k]...);
+  return out;
+}
+
+/// The first `packs` packs, and one by one what is behind them.
+template <class T, class F, class... In>
+__global__ void __launch_bounds__(cuda_threads)
+    transform_kernel(index_t n, index_t packs, T* out, F f, const In*... in) {
+  const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
+  const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
+  for (index_t p = first; p < packs; p += step) {
+    reinterpret_cast<Pack<T>*>(out)[p] = transform_pack<T>(f, pack(in, p)...);
+  }
+  for (index_t i = packs * Pack<T>::width + first; i < n; i += step) out[i] = f(in[i]...);
+}
+
+inline bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
 /// Number is what divisions are done in: 32 bits where they suffice are several times faster.
 template <class Number, class F>
 __global__ void __launch_bounds__(cuda_threads)
@@ -55,6 +91,18 @@ void for_each(Cuda device, index_t n, F f) {
   if (n == 0) return;
   detail::for_each_kernel<<<detail::cuda_blocks(n), detail::cuda_threads, 0,
                             detail::stream_of(device)>>>(n, f);
+  detail::check_cuda_launch();
+}
+
+template <class T, class F, class... In>
+void transform(Cuda device, index_t n, T* out, F f, const In*... in) {
+  static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
+  if (n == 0) return;
+  const bool aligned = (detail::is_aligned(out) && ... && detail::is_aligned(in));
+  const index_t packs = aligned ? n / detail::Pack<T>::width : 0;
+  const unsigned blocks = detail::cuda_blocks(packs > 0 ? packs : n);
+  detail::transform_kernel<<<blocks, detail::cuda_threads, 0, detail::stream_of(device)>>>(
+      n, packs, out, f, in...);
   detail::check_cuda_launch();
 }
 

@@ -1,54 +1,54 @@
-#include "comm/reduction.hpp"
+#include "comm/reduction_kernels.hpp"
 
 #include <weft/core/complex.hpp>
-#include <weft/core/error.hpp>
+#include <weft/core/for_each.hpp>
 #include <weft/core/scalars.hpp>
 
 #include <algorithm>
 #include <type_traits>
 
-namespace weft::detail {
+namespace weft::kernels {
 namespace {
 
 struct Sum {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return static_cast<A>(a + b);
   }
 };
 struct Product {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return static_cast<A>(a * b);
   }
 };
 struct Minimum {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return b < a ? b : a;
   }
 };
 struct Maximum {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return a < b ? b : a;
   }
 };
 struct BitAnd {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return static_cast<A>(a & b);
   }
 };
 struct BitOr {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return static_cast<A>(a | b);
   }
 };
 struct BitXor {
   template <class A>
-  A operator()(A a, A b) const {
+  WEFT_FUNCTION A operator()(A a, A b) const {
     return static_cast<A>(a ^ b);
   }
 };
@@ -60,8 +60,33 @@ inline constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v
 template <class T>
 using Wide = std::conditional_t<is_small_float<T>, float, T>;
 
+#if defined(__CUDACC__)
+
+template <class T>
+struct RankPointers {
+  const T* in[most_gpu_inputs];
+  T* out[most_gpu_inputs];
+};
+
 template <class T, class Op>
-void combine_typed(Op op, std::span<const void* const> inputs, std::span<void* const> outputs,
+void combine_typed(Cuda device, Op op, std::span<const void* const> inputs,
+                   std::span<void* const> outputs, index_t count) {
+  RankPointers<T> rank;
+  const auto in_count = static_cast<int>(inputs.size());
+  const auto out_count = static_cast<int>(outputs.size());
+  for (int i = 0; i < in_count; ++i) rank.in[i] = static_cast<const T*>(inputs[i]);
+  for (int i = 0; i < out_count; ++i) rank.out[i] = static_cast<T*>(outputs[i]);
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+    auto value = static_cast<Wide<T>>(rank.in[0][i]);
+    for (int r = 1; r < in_count; ++r) value = op(value, static_cast<Wide<T>>(rank.in[r][i]));
+    for (int r = 0; r < out_count; ++r) rank.out[r][i] = static_cast<T>(value);
+  });
+}
+
+#else
+
+template <class T, class Op>
+void combine_typed(Cpu, Op op, std::span<const void* const> inputs, std::span<void* const> outputs,
                    index_t count) {
   if constexpr (!is_small_float<T>) {
     // Two ranks are the common case, and worth a single pass over memory.
@@ -96,6 +121,8 @@ void combine_typed(Op op, std::span<const void* const> inputs, std::span<void* c
   }
 }
 
+#endif
+
 /// Calls f with the function object of an op that T has.
 template <class T, class F>
 void with_op(ReduceOp op, F f) {
@@ -120,34 +147,47 @@ void with_op(ReduceOp op, F f) {
       break;
     case ReduceOp::avg: break;
   }
-  throw ArgumentError(fmt::format("{} has no reduction '{}'", name_of(dtype_of<T>), name_of(op)));
+}
+
+template <class R, class Device, class T>
+void divide_typed(Device device, index_t count, int divisor, T* data) {
+  const auto number = static_cast<R>(divisor);
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+    data[i] = static_cast<T>(static_cast<R>(data[i]) / number);
+  });
 }
 
 }  // namespace
 
-void combine(DType dtype, ReduceOp op, std::span<const void* const> inputs,
+template <class Device>
+void combine(Device device, DType dtype, ReduceOp op, std::span<const void* const> inputs,
              std::span<void* const> outputs, index_t count) {
   with_type(dtype, [&](auto example) {
     using T = decltype(example);
-    with_op<T>(
-        op, [&](auto function) { combine_typed<KernelType<T>>(function, inputs, outputs, count); });
+    with_op<T>(op, [&](auto function) {
+      combine_typed<KernelType<T>>(device, function, inputs, outputs, count);
+    });
   });
 }
 
-void divide(Memory data, int ranks) {
-  with_type(data.dtype, [&](auto example) {
-    using T = decltype(example);
-    T* values = static_cast<T*>(data.data);
-    if constexpr (is_small_float<T>) {
-      const auto divisor = static_cast<float>(ranks);
-      for (index_t i = 0; i < data.count; ++i) {
-        values[i] = T(static_cast<float>(values[i]) / divisor);
-      }
-    } else if constexpr (!std::is_integral_v<T>) {
-      const auto divisor = static_cast<Real<T>>(ranks);  // a complex one would mix the two parts
-      for (index_t i = 0; i < data.count; ++i) values[i] /= divisor;
-    }
-  });
+template <class Device>
+void divide(Device device, DType dtype, index_t count, int divisor, void* data) {
+  switch (dtype) {
+    case DType::f16: return divide_typed<float>(device, count, divisor, static_cast<Half*>(data));
+    case DType::bf16:
+      return divide_typed<float>(device, count, divisor, static_cast<BFloat16*>(data));
+    // The two parts of a complex number are divided alike.
+    case DType::c64:
+      return divide_typed<float>(device, 2 * count, divisor, static_cast<float*>(data));
+    case DType::f32: return divide_typed<float>(device, count, divisor, static_cast<float*>(data));
+    case DType::c128:
+      return divide_typed<double>(device, 2 * count, divisor, static_cast<double*>(data));
+    default: return divide_typed<double>(device, count, divisor, static_cast<double*>(data));
+  }
 }
 
-}  // namespace weft::detail
+template void combine(WEFT_THIS_DEVICE, DType, ReduceOp, std::span<const void* const>,
+                      std::span<void* const>, index_t);
+template void divide(WEFT_THIS_DEVICE, DType, index_t, int, void*);
+
+}  // namespace weft::kernels

@@ -1,0 +1,160 @@
+#include "comm/device_route.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "core/cuda_device.hpp"
+#ifdef WEFT_WITH_MPI
+#include "comm/mpi_transport.hpp"
+#endif
+#ifdef WEFT_WITH_NCCL
+#include "comm/nccl_transport.hpp"
+#endif
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace weft::detail {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, RouteRequest>, 5> requests = {
+    {{"auto", RouteRequest::automatic},
+     {"nccl", RouteRequest::nccl},
+     {"mpi", RouteRequest::mpi},
+     {"staged", RouteRequest::staged},
+     {"none", RouteRequest::none}}};
+
+std::uint64_t host_id() {
+  std::array<char, 256> name = {};
+  gethostname(name.data(), name.size() - 1);
+  return std::hash<std::string_view>{}(name.data());
+}
+
+/// Two ranks on one GPU, if there are such.
+std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
+  for (std::size_t a = 0; a < ranks.size(); ++a) {
+    for (std::size_t b = a + 1; b < ranks.size(); ++b) {
+      if (ranks[a].host == ranks[b].host && ranks[a].gpu == ranks[b].gpu) return std::pair(a, b);
+    }
+  }
+  return std::nullopt;
+}
+
+bool all_on_one_gpu(std::span<const RouteFacts> ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](const RouteFacts& each) {
+    return each.host == ranks[0].host && each.gpu == ranks[0].gpu;
+  });
+}
+
+/// Why NCCL cannot be used among these ranks at all; empty if it can.
+std::string nccl_complaint(std::span<const RouteFacts> ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::int32_t version = ranks[rank].nccl_version;
+    if (version == 0) return "this build of Weft has no NCCL";
+    if (version < oldest_nccl) {
+      return fmt::format("NCCL {} on rank {} is older than {}, the oldest that Weft knows",
+                         nccl_version_text(version), rank, nccl_version_text(oldest_nccl));
+    }
+  }
+  return {};
+}
+
+bool cuda_aware(std::span<const RouteFacts> ranks) {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const RouteFacts& each) { return each.cuda_aware_mpi != 0; });
+}
+
+[[noreturn]] void refuse_request(std::string_view request, const std::string& why) {
+  throw AgreedError(fmt::format("WEFT_DEVICE_COMM={}: {}", request, why));
+}
+
+Route requested(RouteRequest request, std::string_view host, std::span<const RouteFacts> ranks) {
+  switch (request) {
+    case RouteRequest::nccl: {
+      const std::string complaint = nccl_complaint(ranks);
+      if (!complaint.empty()) refuse_request("nccl", complaint);
+      // Processes can be told to pass for several hosts; threads cannot.
+      if (const auto pair = find_sharing(ranks); pair && host == "thread") {
+        refuse_request("nccl", fmt::format("ranks {} and {} are threads that share a GPU, which "
+                                           "NCCL refuses; start them as processes",
+                                           pair->first, pair->second));
+      }
+      return {"nccl", "asked for by WEFT_DEVICE_COMM"};
+    }
+    case RouteRequest::mpi:
+      if (host != "mpi") refuse_request("mpi", fmt::format("the ranks are on '{}'", host));
+      if (!cuda_aware(ranks)) refuse_request("mpi", "the MPI library says that it knows no CUDA");
+      return {"mpi", "asked for by WEFT_DEVICE_COMM"};
+    case RouteRequest::none: return {"none", "asked for by WEFT_DEVICE_COMM"};
+    case RouteRequest::staged:
+    case RouteRequest::automatic: break;
+  }
+  return {"staged", "asked for by WEFT_DEVICE_COMM"};
+}
+
+}  // namespace
+
+RouteRequest requested_route() {
+  const char* text = std::getenv("WEFT_DEVICE_COMM");
+  if (text == nullptr) return RouteRequest::automatic;
+  for (const auto& [name, request] : requests) {
+    if (name == text) return request;
+  }
+  refuse("WEFT_DEVICE_COMM='{}' is none of auto, nccl, mpi, staged, none", text);
+}
+
+std::string nccl_version_text(std::int32_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+RouteFacts this_ranks_facts([[maybe_unused]] const Transport& host,
+                            [[maybe_unused]] Device device) {
+  RouteFacts facts;
+  facts.host = host_id();
+  facts.request = requested_route();
+#ifdef WEFT_WITH_CUDA
+  facts.gpu = cuda_gpu_id(device);
+#endif
+#ifdef WEFT_WITH_NCCL
+  facts.nccl_version = nccl_version();
+#endif
+#ifdef WEFT_WITH_MPI
+  if (host.name() == "mpi") facts.cuda_aware_mpi = mpi_is_cuda_aware() ? 1 : 0;
+#endif
+  return facts;
+}
+
+Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks) {
+  const RouteRequest request = ranks[0].request;
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    if (ranks[rank].request == request) continue;
+    throw AgreedError(
+        fmt::format("WEFT_DEVICE_COMM differs between ranks 0 and {}; it must be the same", rank));
+  }
+  if (request != RouteRequest::automatic) return requested(request, host_transport, ranks);
+  if (ranks.size() == 1) return {"self", "there is one rank"};
+  if (host_transport == "thread" && all_on_one_gpu(ranks)) {
+    return {"thread", "the ranks are threads on one GPU, and read each other's memory"};
+  }
+  std::string why = nccl_complaint(ranks);
+  if (why.empty()) {
+    const auto pair = find_sharing(ranks);
+    if (!pair) {
+      return {"nccl", fmt::format("every rank has a GPU of its own, and there is NCCL {}",
+                                  nccl_version_text(ranks[0].nccl_version))};
+    }
+    why = fmt::format("ranks {} and {} share a GPU, which NCCL refuses", pair->first, pair->second);
+  }
+  if (host_transport == "mpi" && cuda_aware(ranks)) {
+    return {"mpi", why + "; the MPI library knows CUDA"};
+  }
+  return {"staged", why + "; copies through pinned host memory instead"};
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,130 @@
+#include "comm/nccl_comm.hpp"
+
+#include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
+
+#include "comm/waiter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+#include <vector>
+
+namespace weft::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One thread for all communicators of the process, while there are any.
+class Watchman {
+ public:
+  static Watchman& instance() {
+    static Watchman watchman;
+    return watchman;
+  }
+
+  void add(NcclComm* comm) {
+    const std::lock_guard lock(mutex_);
+    comms_.push_back(comm);
+    if (!thread_.joinable()) {
+      thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    }
+  }
+  void remove(NcclComm* comm) {
+    const std::lock_guard lock(mutex_);
+    std::erase(comms_, comm);
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      for (NcclComm* comm : comms_) comm->check_host();
+      wake_.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::vector<NcclComm*> comms_;
+  std::jthread thread_;  // last, so that it ends before what it uses
+};
+
+std::string timeout_text(const char* what) {
+  return fmt::format("{} for {:.0f} s, which is the limit set by WEFT_TIMEOUT; a peer may be lost",
+                     what, wait_limit().count());
+}
+
+}  // namespace
+
+NcclComm::NcclComm(ncclUniqueId id, int rank, int size, Device device) {
+  Stream::current(device);  // makes the GPU the current one
+  const ncclResult_t code = ncclCommInitRank(&comm_, size, id, rank);
+  if (code != ncclSuccess) {
+    throw CommError(fmt::format("ncclCommInitRank on {}: {} ({})", to_string(device),
+                                ncclGetErrorString(code), ncclGetLastError(nullptr)));
+  }
+  Watchman::instance().add(this);
+}
+
+NcclComm::NcclComm(ncclComm_t comm) : comm_(comm) { Watchman::instance().add(this); }
+
+NcclComm::~NcclComm() {
+  Watchman::instance().remove(this);
+  // Finalising would wait for the peers; work on the stream has been waited for by who wanted it.
+  if (!broken_) ncclCommDestroy(comm_);
+}
+
+std::int64_t NcclComm::now() { return Clock::now().time_since_epoch().count(); }
+
+void NcclComm::throw_reason() const {
+  const std::lock_guard lock(mutex_);
+  if (timed_out_) throw TimeoutError(reason_);
+  throw CommError(reason_);
+}
+
+void NcclComm::fail(const char* name, ncclResult_t code) {
+  leave_if_broken();
+  const std::string text =
+      fmt::format("{}: {} ({})", name, ncclGetErrorString(code), ncclGetLastError(comm_));
+  if (code == ncclInvalidArgument || code == ncclInvalidUsage) throw CommError(text);
+  abort(text);
+  throw_reason();
+}
+
+void NcclComm::give_up(const std::string& reason, bool timed_out) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (broken_) return;
+    try {
+      reason_ = reason;
+    } catch (const std::bad_alloc&) {
+      // That it is broken must do.
+    }
+    timed_out_ = timed_out;
+    broken_ = true;
+  }
+  ncclCommAbort(comm_);
+}
+
+void NcclComm::check(std::chrono::duration<double> waited) {
+  leave_if_broken();
+  ncclResult_t state = ncclSuccess;
+  if (ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state != ncclSuccess &&
+      state != ncclInProgress) {
+    abort(fmt::format("NCCL: {} ({}); a peer may be lost", ncclGetErrorString(state),
+                      ncclGetLastError(comm_)));
+  } else if (waited > wait_limit()) {
+    give_up(timeout_text("waited for other ranks"), true);
+  }
+  leave_if_broken();
+}
+
+void NcclComm::check_host() noexcept {
+  const std::int64_t since = busy_since_.load(std::memory_order_relaxed);
+  if (since == 0 || Clock::duration(now() - since) < wait_limit()) return;
+  give_up(timeout_text("a call of NCCL blocked"), true);
+}
+
+}  // namespace weft::detail

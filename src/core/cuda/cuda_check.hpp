@@ -1,0 +1,17 @@
+#pragma once
+
+#include <weft/core/error.hpp>
+
+#include <cuda_runtime.h>
+
+namespace weft::detail {
+
+/// Throws a DeviceError with CUDA's own words unless `code` is success.
+inline void cuda_check(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) [[likely]]
+    return;
+  cudaGetLastError();  // or the next launch would be blamed for it
+  throw DeviceError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
+}
+
+}  // namespace weft::detail

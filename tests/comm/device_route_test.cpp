@@ -1,0 +1,171 @@
+#include "comm/device_route.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::test {
+namespace {
+
+using namespace weft::detail;
+
+/// Ranks of one host with these GPUs, of a build that has everything.
+std::vector<RouteFacts> on_gpus(const std::vector<int>& gpus) {
+  std::vector<RouteFacts> ranks;
+  for (const int gpu : gpus) {
+    RouteFacts facts;
+    facts.host = 1;
+    facts.gpu = static_cast<std::uint64_t>(gpu);
+    facts.nccl_version = 22809;
+    ranks.push_back(facts);
+  }
+  return ranks;
+}
+
+std::vector<RouteFacts> asking(std::vector<RouteFacts> ranks, RouteRequest request) {
+  for (RouteFacts& rank : ranks) rank.request = request;
+  return ranks;
+}
+
+void expect_refused(std::string_view host, const std::vector<RouteFacts>& ranks,
+                    const std::vector<std::string>& words) {
+  try {
+    const Route route = choose_route(host, ranks);
+    ADD_FAILURE() << "took " << route.name;
+  } catch (const AgreedError& error) {
+    for (const std::string& word : words) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+
+TEST(DeviceRoute, of_one_rank_is_itself) {
+  EXPECT_EQ(choose_route("mpi", on_gpus({0})).name, "self");
+}
+
+TEST(DeviceRoute, of_threads_on_one_gpu_is_direct) {
+  EXPECT_EQ(choose_route("thread", on_gpus({0, 0, 0})).name, "thread");
+}
+
+TEST(DeviceRoute, of_ranks_with_gpus_of_their_own_is_nccl) {
+  EXPECT_EQ(choose_route("thread", on_gpus({0, 1})).name, "nccl");
+  const Route route = choose_route("mpi", on_gpus({0, 1, 2, 3}));
+  EXPECT_EQ(route.name, "nccl");
+  EXPECT_NE(route.reason.find("2.28.9"), std::string::npos) << route.reason;
+}
+
+TEST(DeviceRoute, gpus_of_other_hosts_are_others) {
+  auto ranks = on_gpus({0, 0});
+  ranks[1].host = 2;
+  EXPECT_EQ(choose_route("mpi", ranks).name, "nccl");
+}
+
+TEST(DeviceRoute, of_processes_that_share_a_gpu_is_staged) {
+  const Route route = choose_route("mpi", on_gpus({0, 1, 0}));
+  EXPECT_EQ(route.name, "staged");
+  EXPECT_NE(route.reason.find("ranks 0 and 2 share a GPU"), std::string::npos) << route.reason;
+}
+
+TEST(DeviceRoute, without_nccl_is_staged_unless_mpi_knows_cuda) {
+  auto ranks = on_gpus({0, 1});
+  ranks[1].nccl_version = 0;
+  EXPECT_EQ(choose_route("thread", ranks).name, "staged");
+  EXPECT_EQ(choose_route("mpi", ranks).name, "staged");
+  ranks[0].cuda_aware_mpi = 1;
+  EXPECT_EQ(choose_route("mpi", ranks).name, "staged");
+  ranks[1].cuda_aware_mpi = 1;
+  const Route route = choose_route("mpi", ranks);
+  EXPECT_EQ(route.name, "mpi");
+  EXPECT_NE(route.reason.find("no NCCL"), std::string::npos) << route.reason;
+}
+
+TEST(DeviceRoute, can_be_asked_for) {
+  const auto ranks = on_gpus({0, 0});
+  EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::staged)).name, "staged");
+  EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::none)).name, "none");
+  EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::nccl)).name, "nccl");
+  auto aware = asking(ranks, RouteRequest::mpi);
+  for (RouteFacts& rank : aware) rank.cuda_aware_mpi = 1;
+  EXPECT_EQ(choose_route("mpi", aware).name, "mpi");
+}
+
+TEST(DeviceRoute, is_refused_where_it_does_not_lead) {
+  auto old = asking(on_gpus({0, 1}), RouteRequest::nccl);
+  old[1].nccl_version = 21403;
+  expect_refused("mpi", old, {"NCCL 2.14.3", "rank 1", "2.18.0"});
+  old[1].nccl_version = 0;
+  expect_refused("mpi", old, {"no NCCL"});
+  expect_refused("thread", asking(on_gpus({0, 0}), RouteRequest::nccl), {"ranks 0 and 1", "share"});
+  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::mpi), {"knows no CUDA"});
+  expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::mpi), {"'thread'"});
+  auto mixed = on_gpus({0, 1, 2});
+  mixed[2].request = RouteRequest::staged;
+  expect_refused("mpi", mixed, {"ranks 0 and 2"});
+}
+
+TEST(DeviceRoute, request_is_read_from_the_environment) {
+  if (ranks() > 1 && world() == World::thread) GTEST_SKIP() << "threads share the environment";
+  const char* before = std::getenv("WEFT_DEVICE_COMM");
+  const std::string kept = before == nullptr ? "auto" : before;
+  setenv("WEFT_DEVICE_COMM", "staged", 1);
+  EXPECT_EQ(requested_route(), RouteRequest::staged);
+  setenv("WEFT_DEVICE_COMM", "pigeon", 1);
+  EXPECT_THROW(requested_route(), ArgumentError);
+  setenv("WEFT_DEVICE_COMM", kept.c_str(), 1);
+}
+
+TEST(DeviceRoute, is_told_by_the_communicator) {
+  on_ranks([](Comm comm) {
+    if (comm.size() == 1) {
+      EXPECT_EQ(comm.route().name, "self");
+    } else if (other_device().kind != DeviceKind::cuda) {
+      EXPECT_EQ(comm.route().name, "staged");  // until a GPU is chosen
+    } else {
+      EXPECT_FALSE(comm.route().reason.empty());
+      EXPECT_EQ(comm.dup().route().name, comm.route().name);
+    }
+  });
+}
+
+TEST(DeviceRoute, gpus_that_do_not_exist_are_refused) {
+  on_ranks([](Comm comm) {
+    EXPECT_THROW(static_cast<void>(comm.on(Device::cuda(9999))), DeviceError);
+    EXPECT_THROW(static_cast<void>(comm.on(Device::cuda(-1))), DeviceError);
+    EXPECT_EQ(comm.allreduce(1), comm.size());
+  });
+}
+
+TEST(DeviceRoute, host_and_device_do_not_mix_in_a_call) {
+  on_ranks([](Comm comm) {
+    const std::vector<double> here(10, 1.0);
+    Buffer<double> there(10, other_device());
+    try {
+      comm.allreduce(here, there);
+      ADD_FAILURE();
+    } catch (const ArgumentError& error) {
+      EXPECT_NE(std::string(error.what()).find("in is on cpu"), std::string::npos) << error.what();
+    }
+    EXPECT_EQ(comm.allreduce(1), comm.size());
+  });
+}
+
+TEST(DeviceRoute, host_and_device_do_not_mix_between_ranks) {
+  if (ranks() == 1) GTEST_SKIP() << "one rank cannot disagree";
+  on_ranks([](Comm comm) {
+    if (!comm.checks_calls()) return;
+    std::vector<double> here(10, 1.0);
+    Buffer<double> there(10, other_device());
+    const Memory memory = comm.rank() == 0 ? Memory(here) : Memory(there);
+    EXPECT_THROW(comm.allreduce(memory), AgreedError);
+    EXPECT_EQ(comm.allreduce(1), comm.size());
+  });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,106 @@
+#include <weft/core/buffer.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/graph.hpp>
+#include <weft/core/stream.hpp>
+
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace weft::test {
+namespace {
+
+void copy(const Buffer<int>& from, Buffer<int>& to) {
+  copy_bytes(to.data(), to.device(), from.data(), from.device(),
+             static_cast<std::size_t>(from.size()) * sizeof(int));
+}
+
+Buffer<int> on_device(std::vector<int> values) {
+  Buffer<int> buffer(static_cast<index_t>(values.size()), other_device());
+  copy_bytes(buffer.data(), buffer.device(), values.data(), Device::cpu(),
+             values.size() * sizeof(int));
+  std::fill(values.begin(), values.end(), -1);  // the copy must not need them any more
+  return buffer;
+}
+
+std::vector<int> on_host(const Buffer<int>& buffer) {
+  std::vector<int> values(static_cast<std::size_t>(buffer.size()));
+  copy_bytes(values.data(), Device::cpu(), buffer.data(), buffer.device(),
+             values.size() * sizeof(int));
+  return values;
+}
+
+std::vector<int> counted(std::size_t count, int first) {
+  std::vector<int> values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+}  // namespace
+
+TEST(Stream, copies_of_any_size_arrive) {
+  // Around the sizes at which copies are cut or take another way.
+  for (const std::size_t count : {0U, 1U, 16384U, 16385U, 1048576U, 1048577U, 5000000U}) {
+    const std::vector<int> values = counted(count, 7);
+    EXPECT_EQ(on_host(on_device(values)), values) << count;
+  }
+}
+
+TEST(Stream, only_values_for_the_host_are_waited_for) {
+  const Buffer<int> first = on_device(counted(1000, 1));
+  Buffer<int> second(1000, other_device());
+  const index_t before = Stream::host_waits();
+  copy(first, second);
+  copy(on_device(counted(1000, 2)), second);
+  EXPECT_EQ(Stream::host_waits(), before);
+  EXPECT_EQ(on_host(second), counted(1000, 2));
+  EXPECT_EQ(Stream::host_waits(), before + 1);
+}
+
+TEST(Stream, is_one_for_a_thread_and_device) {
+  EXPECT_EQ(Stream::current(other_device()).handle(), Stream::current(other_device()).handle());
+  EXPECT_EQ(Stream::current(Device::cpu()).handle(), nullptr);
+  EXPECT_EQ(Stream::make(Device::debug()).handle(), nullptr);
+  EXPECT_THROW(Stream::current(Device::cuda(9999)), DeviceError);
+  EXPECT_THROW(Stream::make(Device::cuda(9999)), DeviceError);
+}
+
+TEST(Stream, waits_for_events_of_others) {
+  const Stream here = Stream::current(other_device());
+  const Stream beside = Stream::make(other_device());
+  Event event;
+  EXPECT_TRUE(event.passed());
+  beside.wait(event);  // never recorded: nothing to wait for
+  const Buffer<int> data = on_device(counted(100000, 3));
+  event.record(here);
+  beside.wait(event);
+  beside.synchronize();
+  EXPECT_TRUE(event.passed());
+  EXPECT_EQ(on_host(data), counted(100000, 3));
+}
+
+TEST(StreamGraph, repeats_what_was_captured) {
+  const Buffer<int> source = on_device(counted(500, 1));
+  Buffer<int> target = on_device(counted(500, 100));
+  const Graph graph = Graph::capture(other_device(), [&] { copy(source, target); });
+  EXPECT_EQ(on_host(target), counted(500, 100)) << "capturing is not doing";
+  graph.launch();
+  EXPECT_EQ(on_host(target), counted(500, 1));
+  copy(on_device(counted(500, 200)), target);
+  graph.launch();
+  EXPECT_EQ(on_host(target), counted(500, 1));
+}
+
+TEST(StreamGraph, survives_work_that_fails) {
+  // A GPU runs the work once to capture it, other devices when it is launched.
+  const auto fail = [] { throw Error("no"); };
+  EXPECT_THROW(Graph::capture(other_device(), fail).launch(), Error);
+  const Buffer<int> data = on_device(counted(50, 1));
+  EXPECT_EQ(on_host(data), counted(50, 1));
+}
+
+}  // namespace weft::test
