@@ -4,8 +4,8 @@ JOBS ?= $(shell nproc)
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
 
-cxx_files = find bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
-linted_files = find examples src -name '*.cpp'
+cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
+linted_files = find apps examples src -name '*.cpp'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test bench format lint docs sanitize test-mpich clean

@@ -6,7 +6,8 @@ endif()
 message(STATUS "weft ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${weft_linkage}")
 foreach(line "OpenMP;${WEFT_WITH_OPENMP}" "MPI;${WEFT_WITH_MPI}" "CUDA;${WEFT_WITH_CUDA}" "NCCL;${WEFT_WITH_NCCL}"
              "native;${WEFT_NATIVE}" "sanitize;${WEFT_SANITIZE}" "werror;${WEFT_WERROR}"
-             "tests;${WEFT_BUILD_TESTS}" "bench;${WEFT_BUILD_BENCH}" "examples;${WEFT_BUILD_EXAMPLES}")
+             "apps;${WEFT_BUILD_APPS}" "tests;${WEFT_BUILD_TESTS}" "bench;${WEFT_BUILD_BENCH}"
+             "examples;${WEFT_BUILD_EXAMPLES}")
   list(POP_FRONT line what)
   string(LENGTH ${what} width)
   math(EXPR width "10 - ${width}")

@@ -277,7 +277,12 @@ int Comm::size() const { return state().transport->size(); }
 std::string_view Comm::transport() const { return state().transport->name(); }
 Device Comm::device() const { return device_; }
 
-const Route& Comm::route() const { return state().route; }
+Route Comm::route(Device device) const {
+  if (device.kind == DeviceKind::cuda) return state().route;
+  const std::string name(transport());
+  if (state().transport->accepts(device)) return {name, "the transport takes it as it is"};
+  return {"staged", "the transport takes host memory only"};
+}
 
 Comm Comm::on(Device device) const {
   require_available(device);

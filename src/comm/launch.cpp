@@ -390,11 +390,19 @@ void run_threads(int ranks, const std::function<void(Comm)>& body) {
 }
 
 int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
+  return launch(argc, argv, Program{nullptr, body});
+}
+
+int launch(int& argc, char** argv, const Program& program) {
   const Task task = detail::find_task(environment);
+  const auto& [read, body] = program;
   LaunchOptions options;
   try {
-    options = detail::take_options(argc, argv);
-    require_available(options.device);
+    const bool reads = read != nullptr;
+    options = detail::take_options(argc, argv,
+                                   reads ? detail::Help::of_program : detail::Help::of_launch);
+    if (reads) options.help = read({argv + std::min(argc, 1), argv + argc});
+    if (options.help.empty()) require_available(options.device);
   } catch (const Error& error) {
     return decline(task, error.what());
   }

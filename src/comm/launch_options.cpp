@@ -1,5 +1,6 @@
 #include "comm/launch_options.hpp"
 
+#include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 
 #include <CLI/CLI.hpp>
@@ -55,31 +56,38 @@ void keep_arguments(int& argc, char** argv, const std::vector<std::string>& kept
   argv[argc] = nullptr;
 }
 
-}  // namespace
-
-LaunchOptions take_options(int& argc, char** argv) {
-  LaunchOptions options;
+/// The options as they are written.
+struct Texts {
   int ranks = 0;
   std::string comm = "auto";
   std::string device = "cpu";
-  bool help = false;
+};
 
-  CLI::App app("Options of Weft, which this program is built with:", base_name(argv[0]));
-  app.allow_extras();
+void declare(CLI::App& app, Texts& texts) {
   app.set_help_flag("");
-  app.footer(how_to_start);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--ranks", ranks, "number of ranks; one per core unless given")
+  app.add_option("--ranks", texts.ranks, "number of ranks; one per core unless given")
       ->type_name("N")
       ->check(CLI::Range(1, most_ranks).description(""));
-  app.add_option("--comm", comm, "what ranks are: auto, self, thread or mpi")
+  app.add_option("--comm", texts.comm, "what ranks are: auto, self, thread or mpi")
       ->type_name("KIND")
       ->check(CLI::IsMember(comm_choices()).description(""));
-  app.add_option("--device", device,
+  app.add_option("--device", texts.device,
                  "where arrays are: cpu, debug, cuda (a GPU for each rank) or cuda:N")
       ->type_name("DEVICE")
       ->check(CLI::Validator(device_complaint, ""));
-  app.add_flag("--help", help, "shows this and ends");
+}
+
+}  // namespace
+
+LaunchOptions take_options(int& argc, char** argv, Help help) {
+  Texts texts;
+  bool asks_for_help = false;
+  CLI::App app("Options of Weft, which this program is built with:", base_name(argv[0]));
+  app.allow_extras();
+  app.footer(how_to_start);
+  declare(app, texts);
+  if (help == Help::of_launch) app.add_flag("--help", asks_for_help, "shows this and ends");
 
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -89,12 +97,22 @@ LaunchOptions take_options(int& argc, char** argv) {
     throw ArgumentError(error.what());
   }
   keep_arguments(argc, argv, app.remaining());
-  if (ranks > 0) options.ranks = ranks;
-  options.comm = comm_choices().at(comm);
-  options.device = Device::parse(device);
-  options.any_gpu = device == "cuda";
-  if (help) options.help = app.help();
+  LaunchOptions options;
+  if (texts.ranks > 0) options.ranks = texts.ranks;
+  options.comm = comm_choices().at(texts.comm);
+  options.device = Device::parse(texts.device);
+  options.any_gpu = texts.device == "cuda";
+  if (asks_for_help) options.help = app.help();
   return options;
 }
 
 }  // namespace weft::detail
+
+std::string weft::launch_help() {
+  detail::Texts texts;
+  CLI::App app;
+  app.option_defaults()->group("Options of every Weft program");
+  detail::declare(app, texts);
+  const std::string options = CLI::Formatter().make_groups(&app, CLI::AppFormatMode::Normal);
+  return options.substr(options.find_first_not_of('\n')) + "\n" + detail::how_to_start + "\n";
+}

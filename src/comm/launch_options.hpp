@@ -20,8 +20,11 @@ struct LaunchOptions {
   std::string help;
 };
 
+/// Whose --help it is.
+enum class Help { of_launch, of_program };
+
 /// Reads Weft's own options and takes them out of argv; all other arguments stay, in their order.
 /// Throws ArgumentError, with argv as it was, if a value makes no sense.
-LaunchOptions take_options(int& argc, char** argv);
+LaunchOptions take_options(int& argc, char** argv, Help help);
 
 }  // namespace weft::detail

@@ -123,13 +123,14 @@ TEST(DeviceRoute, request_is_read_from_the_environment) {
 
 TEST(DeviceRoute, is_told_by_the_communicator) {
   on_ranks([](Comm comm) {
-    if (comm.size() == 1) {
-      EXPECT_EQ(comm.route().name, "self");
-    } else if (other_device().kind != DeviceKind::cuda) {
-      EXPECT_EQ(comm.route().name, "staged");  // until a GPU is chosen
-    } else {
-      EXPECT_FALSE(comm.route().reason.empty());
-      EXPECT_EQ(comm.dup().route().name, comm.route().name);
+    EXPECT_EQ(comm.route(Device::cpu()).name, comm.transport());
+    const Route route = comm.route(other_device());
+    EXPECT_FALSE(route.reason.empty());
+    EXPECT_EQ(comm.dup().route(other_device()).name, route.name);
+    if (other_device() == Device::debug()) {
+      EXPECT_EQ(route.name, comm.transport() == "mpi" ? "staged" : comm.transport());
+      EXPECT_EQ(comm.route(Device::cuda()).name, comm.size() == 1 ? "self" : "staged")
+          << "until a GPU is chosen";
     }
   });
 }

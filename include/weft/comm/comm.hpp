@@ -11,7 +11,7 @@
 
 namespace weft {
 
-/// How memory of a GPU travels between ranks, and why so.
+/// How memory of a device travels between ranks, and why so.
 struct Route {
   /// "self", "thread" (ranks read each other's memory), "nccl", "mpi" (the library knows CUDA),
   /// "staged" (through pinned host memory) or "none" (refused).
@@ -42,8 +42,8 @@ class Comm {
   /// The same communicator with another default device. Collective for a GPU: decides how memory
   /// of these GPUs, one for each rank, travels from now on. Until then it is staged.
   Comm on(Device device) const;
-  /// How memory of this rank's GPU travels.
-  const Route& route() const;
+  /// How memory of a device travels; of GPUs, of the one that on() was told.
+  Route route(Device device) const;
 
   /// A communicator per color >= 0, its ranks ordered by key, then by rank. Ranks that pass a
   /// negative color get one that is not valid().

@@ -3,7 +3,9 @@
 #include <weft/comm/comm.hpp>
 
 #include <functional>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 namespace weft {
 
@@ -23,6 +25,19 @@ int launch(int& argc, char** argv, Body body) {
                   return 0;
                 }));
 }
+
+/// A program that has options, and so a --help, of its own.
+struct Program {
+  /// Reads the arguments that launch leaves, without the program's name, in every process before
+  /// there are ranks. Returns what is to be shown instead of running, if anything. What it throws
+  /// is printed once, and the exit code is 2.
+  std::function<std::string(const std::vector<std::string>& arguments)> read;
+  std::function<int(Comm)> body;
+};
+
+int launch(int& argc, char** argv, const Program& program);
+/// What launch says about its own options, for the help of such a program.
+std::string launch_help();
 
 /// Runs `body` on `ranks` threads of this process. If ranks fail, all are stopped, and the error of
 /// the first one to fail is thrown here.

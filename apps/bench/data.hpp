@@ -1,0 +1,61 @@
+#pragma once
+
+// The numbers that are sent, and those that must arrive. They are small whole numbers made from
+// rank and index, so that every result is exact in every element type and in whatever order a
+// transport adds: the one right result is found here, with 64-bit integers, and compared bit by
+// bit.
+
+#include <weft/comm/transport.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace weft::bench {
+
+/// Stands for a rank where the elements are the reduction over all ranks.
+inline constexpr int reduced = -1;
+
+/// Consecutive elements of what a rank sends, or of what becomes of all ranks' data.
+struct Piece {
+  int source = 0;
+  index_t first = 0;
+  index_t count = 0;
+};
+
+index_t count_of(std::span<const Piece> pieces);
+
+/// What an element is made from. Only complex types have an imaginary part.
+struct Number {
+  std::int64_t re = 0;
+  std::int64_t im = 0;
+  friend bool operator==(const Number&, const Number&) = default;
+};
+
+class Data {
+ public:
+  /// Without an op, the data is only moved.
+  Data(DType dtype, std::optional<ReduceOp> op, int ranks)
+      : dtype_(dtype), op_(op), ranks_(ranks) {}
+
+  DType dtype() const { return dtype_; }
+  /// Element `i` of a source.
+  Number number(int source, index_t i) const;
+  /// The elements of the pieces, one piece after the other, in the type's own bits.
+  std::vector<std::byte> make(std::span<const Piece> pieces) const;
+
+ private:
+  Number input(int rank, index_t i) const;
+  void fill(std::span<std::byte> bytes, const Piece& piece) const;
+
+  DType dtype_;
+  std::optional<ReduceOp> op_;
+  int ranks_;
+};
+
+/// How many elements of `element_bytes` differ in any bit. Both have the same length.
+index_t count_different(std::span<const std::byte> a, std::span<const std::byte> b,
+                        index_t element_bytes);
+
+}  // namespace weft::bench

@@ -1,0 +1,79 @@
+#include "bench/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace weft::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Null for what is absent.
+template <class T>
+Json maybe(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json cell_json(const std::optional<Cell>& cell) {
+  if (!cell) return {};
+  Json json = {{"time_us", cell->time_us},
+               {"algbw_gbs", cell->algbw},
+               {"busbw_gbs", cell->busbw},
+               {"wrong", maybe(cell->wrong)}};
+  if (cell->raw) {
+    json["raw_time_us"] = cell->raw->time_us;
+    json["ratio"] = cell->raw->ratio;
+    json["difference_us"] = cell->raw->difference_us;
+  }
+  return json;
+}
+
+Json row_json(const Row& row) {
+  return {{"bytes", row.bytes},
+          {"count", row.count},
+          {"dtype", name_of(row.dtype)},
+          {"op", row.op ? Json(name_of(*row.op)) : Json()},
+          {"root", maybe(row.root)},
+          {"out_of_place", cell_json(row.out_of_place)},
+          {"in_place", cell_json(row.in_place)}};
+}
+
+Json ranks_json(const World& world) {
+  Json ranks = Json::array();
+  for (const RankFacts& rank : world.ranks) {
+    ranks.push_back({{"host", rank.host},
+                     {"pid", rank.pid},
+                     {"device", rank.device},
+                     {"device_name", rank.device_name},
+                     {"device_id", rank.device_id}});
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::string json_text(const World& world, const Options& options, const Comparison& comparison,
+                      const std::vector<Row>& rows, const Summary& summary) {
+  Json json = {{"weft", world.version},
+               {"date", world.date},
+               {"collective", options.what->name},
+               {"transport", world.transport},
+               {"route", {{"name", world.route.name}, {"reason", world.route.reason}}},
+               {"ranks", ranks_json(world)},
+               {"devices", world.sharing},
+               {"warnings", world.warnings},
+               {"times", "average over the calls, largest over the ranks"},
+               {"iters", maybe(options.iters)},
+               {"warmup", options.warmup},
+               {"checks", options.checks},
+               {"graph", options.graph},
+               {"compared_with", comparison.name.empty() ? Json() : Json(comparison.name)}};
+  json["rows"] = Json::array();
+  for (const Row& row : rows) json["rows"].push_back(row_json(row));
+  json["wrong"] = options.checks == 0 ? Json() : Json(summary.wrong);
+  json["average_busbw_gbs"] = summary.average_busbw;
+  json["worst_ratio_large"] = maybe(summary.worst_ratio_large);
+  json["worst_difference_small_us"] = maybe(summary.worst_difference_small_us);
+  return json.dump(1) + "\n";
+}
+
+}  // namespace weft::bench

@@ -1,0 +1,171 @@
+#include "bench/options.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "bench/sizes.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+
+namespace weft::bench {
+namespace {
+
+constexpr int dtypes = 14;
+constexpr int ops = 8;
+constexpr int most_calls = 1'000'000'000;
+
+/// Finds the enumerator of this name among the first `count`.
+template <class Enum>
+Enum parse_name(const std::string& name, int count, const char* what) {
+  std::string names;
+  for (int i = 0; i < count; ++i) {
+    const auto value = static_cast<Enum>(i);
+    if (name_of(value) == name) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(value));
+  }
+  refuse("bench: there is no {} '{}'; there are {} and all", what, name, names);
+}
+
+/// The enumerators of a list of names; all of them for "all".
+template <class Enum>
+std::vector<Enum> parse_list(const std::vector<std::string>& names, int count, const char* what) {
+  std::vector<Enum> values;
+  for (const std::string& name : names) {
+    if (name != "all") {
+      values.push_back(parse_name<Enum>(name, count, what));
+      continue;
+    }
+    for (int i = 0; i < count; ++i) values.push_back(static_cast<Enum>(i));
+  }
+  return values;
+}
+
+bool says_all(const std::vector<std::string>& names) {
+  return names == std::vector<std::string>{"all"};
+}
+
+/// Every dtype with every op. Where one of the two is "all", pairs that do not exist are left out.
+std::vector<Options::Type> parse_types(const OptionTexts& texts, const Case& what) {
+  std::vector<Options::Type> types;
+  for (const DType dtype : parse_list<DType>(texts.dtypes, dtypes, "dtype")) {
+    if (!what.takes(dtype)) {
+      require(says_all(texts.dtypes), "bench: {} is for f32, f64, c64 and c128, not for {}",
+              what.name, name_of(dtype));
+      continue;
+    }
+    if (!what.reduces) {
+      types.push_back({dtype, std::nullopt});
+      continue;
+    }
+    const std::vector<std::string> names =
+        texts.ops.empty() ? std::vector<std::string>{"sum"} : texts.ops;
+    for (const ReduceOp op : parse_list<ReduceOp>(names, ops, "op")) {
+      require(has_op(dtype, op) || says_all(names) || says_all(texts.dtypes),
+              "bench: {} has no op '{}'", name_of(dtype), name_of(op));
+      if (has_op(dtype, op)) types.push_back({dtype, op});
+    }
+  }
+  return types;
+}
+
+std::optional<int> parse_root(const std::string& text) {
+  if (text.empty()) return 0;
+  if (text == "all") return std::nullopt;
+  int root = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), root);
+  require(error == std::errc() && end == text.data() + text.size() && root >= 0,
+          "bench: --root {}: use the number of a rank, or all", text);
+  return root;
+}
+
+Forms parse_forms(const std::string& text, const Case& what) {
+  require(text == "yes" || text == "no" || text == "both",
+          "bench: --in-place {}: use yes, no or both", text);
+  require(text != "yes" || what.in_place, "bench: {} has no form in place", what.name);
+  require(text != "no" || what.out_of_place, "bench: {} has one buffer and is always in place",
+          what.name);
+  if (text == "both") return Forms::both;
+  return text == "yes" ? Forms::in_place : Forms::out_of_place;
+}
+
+std::string footer() {
+  constexpr std::size_t width = 90;
+  std::string text;
+  std::string line = "WHAT is one of";
+  for (const Case& each : all_cases()) {
+    if (line.size() + each.name.size() > width) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += fmt::format(" {}", each.name);
+  }
+  return text + line;
+}
+
+}  // namespace
+
+bool Options::wants(Form form) const {
+  if (form == Form::in_place) return what->in_place && forms != Forms::out_of_place;
+  return what->out_of_place && forms != Forms::in_place;
+}
+
+CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
+  CLI::App* app = weft.add_subcommand("bench", "Measures and verifies communication");
+  app->add_option("WHAT", texts.what, "the call to measure")->required()->type_name("");
+  app->footer(footer());
+  app->add_option("--min", texts.min, "smallest size in bytes, with K, M or G; 8")
+      ->type_name("SIZE");
+  app->add_option("--max", texts.max, "largest size; 32M")->type_name("SIZE");
+  app->add_option("--factor", texts.factor, "from one size to the next; 2")->type_name("N");
+  app->add_option("--dtype", texts.dtypes, "element types, f32,f64,... or all; f32")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--op", texts.ops, "reductions, sum,max,... or all; sum")
+      ->delimiter(',')
+      ->type_name("LIST");
+  app->add_option("--root", texts.root, "a rank, or all; 0")->type_name("RANK");
+  app->add_option("--iters", texts.iters,
+                  "timed calls, in each round of --compare; else 20 to 1000 in 0.1 s")
+      ->type_name("N")
+      ->check(CLI::Range(1, most_calls).description(""));
+  app->add_option("--warmup", texts.warmup, "calls before; 5")
+      ->type_name("N")
+      ->check(CLI::Range(0, most_calls).description(""));
+  app->add_option("--check", texts.checks, "verified calls after; 1")
+      ->type_name("N")
+      ->check(CLI::Range(0, most_calls).description(""));
+  app->add_option("--in-place", texts.in_place, "yes, no or both; both")->type_name("FORM");
+  app->add_option("--graph", texts.graph, "record N calls in a graph, and launch that")
+      ->type_name("N")
+      ->check(CLI::Range(0, most_calls).description(""));
+  app->add_option("--json", texts.json, "write the results to this file too")->type_name("FILE");
+  app->add_option("--compare", texts.compare,
+                  "raw: time the bare call of the library beneath in turn with ours")
+      ->type_name("WITH");
+  return app;
+}
+
+Options understand(const OptionTexts& texts) {
+  Options options;
+  const Case& what = find_case(texts.what);
+  options.what = &what;
+  options.sizes = sweep(parse_bytes(texts.min), parse_bytes(texts.max), texts.factor);
+  require(texts.ops.empty() || what.reduces, "bench: {} reduces nothing, so --op means nothing",
+          what.name);
+  require(texts.root.empty() || what.has_root, "bench: {} has no root", what.name);
+  options.types = parse_types(texts, what);
+  options.root = parse_root(texts.root);
+  options.iters = texts.iters;
+  options.warmup = texts.warmup;
+  options.checks = texts.checks;
+  options.forms = parse_forms(texts.in_place, what);
+  options.graph = texts.graph;
+  options.json = texts.json;
+  require(texts.compare.empty() || texts.compare == "raw", "bench: --compare {}: use raw",
+          texts.compare);
+  options.compares = !texts.compare.empty();
+  return options;
+}
+
+}  // namespace weft::bench

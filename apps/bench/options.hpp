@@ -1,0 +1,62 @@
+#pragma once
+
+#include "bench/cases.hpp"
+
+#include <optional>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::bench {
+
+enum class Forms { out_of_place, in_place, both };
+
+/// What the user asked `weft bench` for.
+struct Options {
+  const Case* what = nullptr;
+  std::vector<index_t> sizes;
+  /// Those pairs that exist.
+  struct Type {
+    DType dtype;
+    std::optional<ReduceOp> op;
+  };
+  std::vector<Type> types;
+  /// Empty for all ranks, one after the other.
+  std::optional<int> root = 0;
+  /// Timed calls; as many as are worth it unless given.
+  std::optional<int> iters;
+  int warmup = 5;
+  int checks = 1;
+  Forms forms = Forms::both;
+  /// Calls in a graph, or 0.
+  int graph = 0;
+  std::string json;
+  bool compares = false;
+
+  bool wants(Form form) const;
+};
+
+/// The options as they are written.
+struct OptionTexts {
+  std::string what;
+  std::string min = "8";
+  std::string max = "32M";
+  int factor = 2;
+  std::vector<std::string> dtypes = {"f32"};
+  std::vector<std::string> ops;
+  std::string root;
+  std::optional<int> iters;
+  int warmup = 5;
+  int checks = 1;
+  std::string in_place = "both";
+  int graph = 0;
+  std::string json;
+  std::string compare;
+};
+
+CLI::App* declare_options(CLI::App& weft, OptionTexts& texts);
+/// Throws ArgumentError where they make no sense.
+Options understand(const OptionTexts& texts);
+
+}  // namespace weft::bench

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "bench/cases.hpp"
+
+#include <optional>
+
+namespace weft::bench {
+
+/// Times in microseconds, the largest over all ranks.
+struct RawTimes {
+  double time_us = 0;
+  /// Ours over theirs and ours less theirs, in the median round.
+  double ratio = 0;
+  double difference_us = 0;
+};
+
+/// What was found out about a call in one form.
+struct Cell {
+  double time_us = 0;
+  /// In GB (10^9 bytes) per second.
+  double algbw = 0;
+  double busbw = 0;
+  /// Summed over ranks and checks; absent if nothing was checked.
+  std::optional<index_t> wrong;
+  std::optional<RawTimes> raw;
+};
+
+struct Row {
+  index_t bytes = 0;
+  index_t count = 0;
+  DType dtype = DType::f32;
+  std::optional<ReduceOp> op;
+  std::optional<int> root;
+  std::optional<Cell> out_of_place;
+  std::optional<Cell> in_place;
+};
+
+/// Below this, what a call costs beyond the bare one is told in microseconds; from it on, as a
+/// ratio.
+inline constexpr index_t large_bytes = 64 * 1024;
+
+struct Summary {
+  index_t wrong = 0;
+  /// Over all cells.
+  double average_busbw = 0;
+  std::optional<double> worst_ratio_large;
+  std::optional<double> worst_difference_small_us;
+};
+Summary summarize(const std::vector<Row>& rows);
+
+/// A cell without its check and comparison.
+Cell make_cell(double seconds, index_t bytes, double factor);
+
+double median(std::vector<double> values);
+
+}  // namespace weft::bench

@@ -1,0 +1,66 @@
+#include <weft/comm/info.hpp>
+#include <weft/comm/print.hpp>
+#include <weft/core/device_info.hpp>
+
+#include "subcommand.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace weft::app {
+namespace {
+
+Fact route_fact(const Comm& world, Device device) {
+  const Route route = world.on(device).route(device);
+  return {"travel", to_string(device) + " arrays", fmt::format("{}: {}", route.name, route.reason)};
+}
+
+std::vector<Fact> all_facts(const Comm& world) {
+  std::vector<Fact> facts = system_facts();
+  facts.push_back({"travel", "ranks", fmt::format("{} on {}", world.size(), world.transport())});
+  facts.push_back(route_fact(world, Device::cpu()));
+  Device device = world.device();
+  if (device == Device::cpu() && device_count(DeviceKind::cuda) > 0) device = Device::cuda();
+  if (device != Device::cpu()) facts.push_back(route_fact(world, device));
+  return facts;
+}
+
+std::string to_text(const std::vector<Fact>& facts) {
+  std::string text;
+  std::string section;
+  for (const Fact& fact : facts) {
+    if (fact.section != section) text += fmt::format("{}\n", section = fact.section);
+    text += fmt::format("  {:<21}{}\n", fact.name, fact.value);
+  }
+  return text;
+}
+
+std::string to_json(const std::vector<Fact>& facts) {
+  nlohmann::ordered_json json;
+  for (const Fact& fact : facts) json[fact.section][fact.name] = fact.value;
+  return json.dump(2) + "\n";
+}
+
+class Info final : public Subcommand {
+ public:
+  CLI::App* declare(CLI::App& weft) override {
+    CLI::App* app = weft.add_subcommand("info", "Shows what this build and this machine have");
+    app->add_flag("--json", json_, "as JSON");
+    return app;
+  }
+
+  int run(const Comm& world) const override {
+    const std::vector<Fact> facts = all_facts(world);
+    print(world, "{}", json_ ? to_json(facts) : to_text(facts));
+    return 0;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_info() { return std::make_unique<Info>(); }
+
+}  // namespace weft::app

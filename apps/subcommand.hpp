@@ -1,0 +1,32 @@
+#pragma once
+
+#include <weft/comm/comm.hpp>
+
+#include <memory>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::app {
+
+/// What `weft NAME` does.
+class Subcommand {
+ public:
+  Subcommand() = default;
+  Subcommand(const Subcommand&) = delete;
+  Subcommand& operator=(const Subcommand&) = delete;
+  virtual ~Subcommand() = default;
+
+  /// Adds the subcommand and its options to `weft`, and returns it.
+  virtual CLI::App* declare(CLI::App& weft) = 0;
+  /// Looks at the options once they are read, before there are ranks. Throws what is wrong.
+  virtual void check() {}
+  /// Runs on every rank and returns the exit code.
+  virtual int run(const Comm& world) const = 0;
+};
+
+std::unique_ptr<Subcommand> make_bench();
+std::unique_ptr<Subcommand> make_info();
+
+}  // namespace weft::app

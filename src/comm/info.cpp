@@ -1,0 +1,93 @@
+#include <weft/comm/info.hpp>
+#include <weft/core/device_info.hpp>
+#include <weft/core/error.hpp>
+
+#include "comm/device_route.hpp"
+#include "comm/launch_checks.hpp"
+#ifdef WEFT_WITH_CUDA
+#include "core/cuda_info.hpp"
+#endif
+#ifdef WEFT_WITH_MPI
+#include "comm/mpi_transport.hpp"
+#endif
+#ifdef WEFT_WITH_NCCL
+#include "comm/nccl_transport.hpp"
+#endif
+
+namespace weft {
+namespace {
+
+constexpr const char* absent = "not built in";
+
+#ifdef _OPENMP
+constexpr const char* openmp = "yes";
+#else
+constexpr const char* openmp = absent;
+#endif
+
+std::string mpi() {
+#ifdef WEFT_WITH_MPI
+  return detail::mpi_library_version();
+#else
+  return absent;
+#endif
+}
+
+std::string cuda() {
+#ifdef WEFT_WITH_CUDA
+  const std::string driver = detail::cuda_driver_version();
+  return fmt::format("{}, {}", detail::cuda_runtime_version(),
+                     driver.empty() ? "no driver" : "driver for " + driver);
+#else
+  return absent;
+#endif
+}
+
+std::string nccl() {
+#ifdef WEFT_WITH_NCCL
+  return detail::nccl_version_text(detail::nccl_version());
+#else
+  return absent;
+#endif
+}
+
+std::string describe(const DeviceInfo& device) {
+  constexpr double gib = 1 << 30;
+  std::string text =
+      fmt::format("{}, {:.1f} GiB", device.name, static_cast<double>(device.memory_bytes) / gib);
+  if (!device.compute_capability.empty()) {
+    text += fmt::format(", compute capability {}", device.compute_capability);
+  }
+  if (!device.id.empty()) text += ", " + device.id;
+  return text;
+}
+
+}  // namespace
+
+std::string_view version() { return WEFT_VERSION; }
+
+std::vector<Fact> system_facts() {
+  std::vector<Fact> facts = {
+      {"build", "version", std::string(version())},
+      {"build", "compiler", WEFT_COMPILER},
+      {"build", "build type", WEFT_BUILD_TYPE},
+      {"build", "this processor only", WEFT_IS_NATIVE ? "yes" : "no"},
+      {"build", "OpenMP", openmp},
+      {"build", "MPI", mpi()},
+      {"build", "CUDA", cuda()},
+      {"build", "NCCL", nccl()},
+  };
+  const detail::Place place = detail::this_place();
+  facts.push_back({"machine", "host", place.host});
+  facts.push_back({"machine", "cores", std::to_string(place.cores.size())});
+  facts.push_back({"machine", "cpu", describe(device_info(Device::cpu()))});
+  const int gpus = device_count(DeviceKind::cuda);
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const Device device = Device::cuda(gpu);
+    facts.push_back({"machine", to_string(device), describe(device_info(device))});
+  }
+  if (gpus == 0) facts.push_back({"machine", "cuda", "no GPU that this build can use"});
+  return facts;
+}
+
+}  // namespace weft

@@ -1,0 +1,43 @@
+#include "core/cuda_info.hpp"
+
+#include <weft/core/error.hpp>
+
+#include <cuda_runtime.h>
+
+namespace weft::detail {
+namespace {
+
+void check(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) return;
+  throw DeviceError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
+}
+
+std::string version_text(int version) {
+  if (version == 0) return {};
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace
+
+DeviceInfo cuda_device_info(Device device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device.ordinal), "cudaGetDeviceProperties");
+  char bus_id[32] = "";
+  check(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device.ordinal), "cudaDeviceGetPCIBusId");
+  return {properties.name, bus_id, static_cast<std::int64_t>(properties.totalGlobalMem),
+          fmt::format("{}.{}", properties.major, properties.minor)};
+}
+
+std::string cuda_runtime_version() {
+  int version = 0;
+  check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
+  return version_text(version);
+}
+
+std::string cuda_driver_version() {
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  return version_text(version);
+}
+
+}  // namespace weft::detail

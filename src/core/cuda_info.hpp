@@ -1,0 +1,14 @@
+#pragma once
+
+// What is told about CUDA. Defined in cuda/cuda_info.cpp, in builds with CUDA only.
+
+#include <weft/core/device_info.hpp>
+
+namespace weft::detail {
+
+DeviceInfo cuda_device_info(Device device);
+/// Of the runtime and of the driver, such as "13.0"; empty without a driver.
+std::string cuda_runtime_version();
+std::string cuda_driver_version();
+
+}  // namespace weft::detail

@@ -1,0 +1,146 @@
+#include "bench/cases.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "bench/options.hpp"
+#include "bench/results.hpp"
+#include "bench/world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace {
+
+using namespace weft;
+using namespace weft::bench;
+
+TEST(BenchCases, are_found_by_name) {
+  for (const Case& each : all_cases()) EXPECT_EQ(&find_case(each.name), &each);
+  EXPECT_EQ(all_cases().size(), 12U);
+  EXPECT_THROW(find_case("allreduces"), ArgumentError);
+}
+
+TEST(BenchCases, have_the_factors_of_their_traffic) {
+  const std::map<std::string_view, double> on_four = {
+      {"allreduce", 1.5},   {"reduce", 1},        {"reduce_scatter", 0.75},
+      {"all_gather", 0.75}, {"broadcast", 1},     {"gather", 0.75},
+      {"scatter", 0.75},    {"all_to_all", 0.75}, {"all_to_all_v", 0.75},
+      {"sendrecv", 1},      {"halo", 1},          {"redistribute", 0.75},
+  };
+  for (const Case& each : all_cases()) {
+    EXPECT_DOUBLE_EQ(each.factor(4), on_four.at(each.name)) << each.name;
+    EXPECT_EQ(each.factor(1), on_four.at(each.name) == 1 ? 1 : 0) << each.name;
+  }
+}
+
+/// The most elements that a rank has on either side of the call.
+index_t most_elements(const Case& each, Where at) {
+  index_t most = 0;
+  for (at.rank = 0; at.rank < at.ranks; ++at.rank) {
+    const Plan plan = each.plan(at);
+    most = std::max({most, count_of(plan.in), count_of(plan.out)});
+  }
+  return most;
+}
+
+TEST(BenchCases, tell_the_bytes_of_the_busiest_rank) {
+  for (const Case& each : all_cases()) {
+    if (each.kind == Kind::halo) continue;  // most of the array stays where it is
+    for (const int ranks : {1, 2, 3, 4, 7}) {
+      Where at{0, ranks, 0, 4200, DType::f32, ReduceOp::sum};
+      const Plan plan = each.plan(at);
+      EXPECT_EQ(plan.bytes, most_elements(each, at) * 4) << each.name << " " << ranks;
+      EXPECT_LE(plan.bytes, 4200);
+      EXPECT_GT(plan.bytes, 3900) << each.name << " " << ranks;
+    }
+  }
+}
+
+TEST(BenchCases, have_at_least_one_element) {
+  for (const Case& each : all_cases()) {
+    const Plan plan = each.plan({0, 4, 0, 1, DType::c128, ReduceOp::sum});
+    EXPECT_GT(plan.count, 0) << each.name;
+    EXPECT_GT(plan.bytes, 0) << each.name;
+  }
+}
+
+// Options
+
+OptionTexts texts_for(const std::string& what) {
+  OptionTexts texts;
+  texts.what = what;
+  return texts;
+}
+
+TEST(BenchOptions, all_leaves_out_what_does_not_exist) {
+  OptionTexts texts = texts_for("allreduce");
+  texts.dtypes = {"c64"};
+  texts.ops = {"all"};
+  EXPECT_EQ(understand(texts).types.size(), 3U);  // sum, prod, avg
+  texts.dtypes = {"all"};
+  texts.ops = {"max"};
+  EXPECT_EQ(understand(texts).types.size(), 12U);
+  EXPECT_EQ(understand(texts_for("halo")).types.size(), 1U);
+  texts = texts_for("halo");
+  texts.dtypes = {"all"};
+  EXPECT_EQ(understand(texts).types.size(), 4U);
+}
+
+TEST(BenchOptions, say_which_forms_are_measured) {
+  EXPECT_TRUE(understand(texts_for("reduce")).wants(Form::in_place));
+  EXPECT_TRUE(understand(texts_for("reduce")).wants(Form::out_of_place));
+  EXPECT_FALSE(understand(texts_for("broadcast")).wants(Form::out_of_place));
+  EXPECT_FALSE(understand(texts_for("sendrecv")).wants(Form::in_place));
+  OptionTexts texts = texts_for("reduce");
+  texts.in_place = "no";
+  EXPECT_FALSE(understand(texts).wants(Form::in_place));
+}
+
+// Results
+
+TEST(BenchResults, bandwidths_are_in_billions_of_bytes) {
+  const Cell cell = make_cell(2e-3, 4'000'000, 1.5);
+  EXPECT_DOUBLE_EQ(cell.time_us, 2000);
+  EXPECT_DOUBLE_EQ(cell.algbw, 2);
+  EXPECT_DOUBLE_EQ(cell.busbw, 3);
+}
+
+TEST(BenchResults, are_summed_up) {
+  Cell small = make_cell(1e-6, 8, 1);
+  small.wrong = 2;
+  small.raw = RawTimes{0.5, 2, 0.5};
+  Cell large = make_cell(1e-3, 1 << 20, 1);
+  large.wrong = 3;
+  large.raw = RawTimes{1010, 0.99, -10};
+  Row first;
+  first.bytes = 8;
+  first.out_of_place = small;
+  Row second;
+  second.bytes = 1 << 20;
+  second.in_place = large;
+  const Summary summary = summarize({first, second});
+  EXPECT_EQ(summary.wrong, 5);
+  EXPECT_DOUBLE_EQ(summary.average_busbw, (small.busbw + large.busbw) / 2);
+  EXPECT_EQ(summary.worst_ratio_large, 0.99);
+  EXPECT_EQ(summary.worst_difference_small_us, 0.5);
+  EXPECT_FALSE(summarize({}).worst_ratio_large.has_value());
+}
+
+TEST(BenchResults, medians) {
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 9}), 3);
+}
+
+TEST(BenchWorld, tells_how_devices_are_shared) {
+  const std::vector<RankFacts> ranks = {
+      {"a", 1, "cuda:0", "X", "01"}, {"a", 2, "cuda:0", "X", "01"}, {"b", 3, "cuda:0", "X", "01"}};
+  EXPECT_EQ(distinct_devices(ranks), 2);
+  EXPECT_EQ(sharing_text(ranks, DeviceKind::cuda), "3 ranks share 2 GPUs");
+  EXPECT_EQ(sharing_text({ranks[0], ranks[2]}, DeviceKind::cuda),
+            "every rank has a GPU of its own");
+  EXPECT_EQ(sharing_text({{"a", 1, "cpu", "X", ""}}, DeviceKind::cpu), "1 rank on 1 host");
+}
+
+}  // namespace

@@ -1,0 +1,310 @@
+// The program weft, from outside.
+
+#include <weft/comm/transport.hpp>
+
+#include "bench/cases.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace weft;
+using nlohmann::json;
+
+struct Ended {
+  int code = -1;
+  std::string output;
+};
+
+/// Runs a shell command that may use the program as $W. Both output streams are kept.
+Ended run(const std::string& command) {
+  // A test may itself run inside of a job.
+  const std::string shell =
+      "unset OMPI_COMM_WORLD_SIZE PMI_RANK PMI_SIZE PMIX_RANK MPI_LOCALNRANKS SLURM_PROCID "
+      "SLURM_STEP_NUM_TASKS; export WEFT_QUIET=1 OMP_NUM_THREADS=1 "
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
+      "W='timeout 30 " WEFT_TEST_APP "'; { " +
+      command + "; } 2>&1";
+  Ended ended;
+  std::FILE* pipe = popen(shell.c_str(), "r");
+  char chunk[4096];
+  while (const std::size_t length = std::fread(chunk, 1, sizeof(chunk), pipe)) {
+    ended.output.append(chunk, length);
+  }
+  const int status = pclose(pipe);
+  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ended;
+}
+
+#ifdef WEFT_TEST_MPIEXEC
+const std::string mpiexec = "timeout 60 " WEFT_TEST_MPIEXEC;
+#define WEFT_SKIP_WITHOUT_MPI()
+#else
+const std::string mpiexec;
+#define WEFT_SKIP_WITHOUT_MPI() GTEST_SKIP() << "this build has no MPI"
+#endif
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// The rows of a table, as words.
+std::vector<std::vector<std::string>> rows_of(const std::string& output) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream text(output);
+  for (std::string line; std::getline(text, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    rows.emplace_back();
+    for (std::string word; words >> word;) rows.back().push_back(word);
+  }
+  return rows;
+}
+
+/// Expects a run that checked something and found nothing wrong.
+void expect_right(const std::string& command) {
+  const Ended ended = run(command);
+  EXPECT_EQ(ended.code, 0) << command << "\n" << ended.output;
+  EXPECT_TRUE(contains(ended.output, "# wrong values: 0 OK")) << command << "\n" << ended.output;
+  EXPECT_FALSE(rows_of(ended.output).empty()) << command;
+}
+
+// Help and mistakes
+
+TEST(Program, shows_help_with_its_own_options_and_those_of_launch) {
+  for (const char* command : {"$W --help", "$W bench --help", "$W info --help", "$W bench -h"}) {
+    const Ended ended = run(command);
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_TRUE(contains(ended.output, "--ranks")) << ended.output;
+    EXPECT_TRUE(contains(ended.output, "mpirun -n")) << ended.output;
+  }
+  EXPECT_TRUE(contains(run("$W --help").output, "bench"));
+  const std::string help = run("$W bench --help").output;
+  for (const bench::Case& each : bench::all_cases()) {
+    EXPECT_TRUE(contains(help, std::string(each.name))) << each.name;
+  }
+}
+
+TEST(Program, shows_its_version) {
+  const Ended ended = run("$W --version");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output.rfind("weft ", 0), 0U) << ended.output;
+}
+
+TEST(Program, answers_mistakes_with_one_line) {
+  for (const char* bad : {"",
+                          "dance",
+                          "bench",
+                          "bench dance",
+                          "bench allreduce --min 0",
+                          "bench allreduce --max 4",
+                          "bench allreduce --factor 1",
+                          "bench allreduce --dtype f33",
+                          "bench allreduce --op median",
+                          "bench allreduce --dtype c64 --op max",
+                          "bench allreduce --dtype f32 --op sum,bit_and",
+                          "bench halo --dtype i8",
+                          "bench all_gather --op sum",
+                          "bench all_gather --root 0",
+                          "bench reduce --root 2 --ranks 2",
+                          "bench reduce --root -1",
+                          "bench broadcast --in-place no",
+                          "bench sendrecv --in-place yes",
+                          "bench allreduce --in-place maybe",
+                          "bench allreduce --iters 0",
+                          "bench allreduce --compare apples",
+                          "bench allreduce --dance",
+                          "bench allreduce --comm pigeon",
+                          "info --dance"}) {
+    const Ended ended = run(fmt::format("$W {} > /dev/null", bad));
+    EXPECT_EQ(ended.code, 2) << bad;
+    EXPECT_EQ(ended.output.rfind("weft: ", 0), 0U) << bad << "\n" << ended.output;
+    EXPECT_EQ(lines(ended.output), 1) << bad << "\n" << ended.output;
+  }
+}
+
+TEST(Program, says_once_that_a_file_cannot_be_written) {
+  const Ended ended = run("$W bench allreduce --ranks 2 --json /no/such/folder/x.json");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(lines(ended.output), 1) << ended.output;
+}
+
+TEST(Program, says_once_on_mpi_what_is_wrong) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended ended = run(mpiexec + " -n 2 $W bench dance");
+  EXPECT_EQ(ended.code, 2);
+  const auto first = ended.output.find("there is no 'dance'");
+  EXPECT_NE(first, std::string::npos) << ended.output;
+  EXPECT_EQ(ended.output.find("there is no 'dance'", first + 1), std::string::npos) << ended.output;
+}
+
+// info
+
+TEST(Program, info_tells_build_machine_and_route) {
+  const Ended text = run("$W info --ranks 2 --device debug");
+  EXPECT_EQ(text.code, 0);
+  for (const char* part : {"version", "compiler", "MPI", "CUDA", "NCCL", "cores", "debug arrays"}) {
+    EXPECT_TRUE(contains(text.output, part)) << part << " in\n" << text.output;
+  }
+  const json facts = json::parse(run("$W info --json --ranks 2").output);
+  EXPECT_TRUE(facts.at("build").at("version").is_string());
+  EXPECT_EQ(facts.at("travel").at("ranks"), "2 on thread");
+}
+
+// bench
+
+TEST(Program, every_call_is_right_on_threads) {
+  for (const bench::Case& each : bench::all_cases()) {
+    for (const int ranks : {1, 2, 3, 4}) {
+      for (const char* device : {"cpu", "debug"}) {
+        expect_right(fmt::format(
+            "$W bench {} --ranks {} --device {} --min 8 --max 2K --factor 16 --iters 1 --warmup 0",
+            each.name, ranks, device));
+      }
+    }
+  }
+}
+
+TEST(Program, every_type_and_op_is_right) {
+  constexpr const char* quick = "--min 100 --max 100 --iters 1 --warmup 0";
+  for (const bench::Case& each : bench::all_cases()) {
+    for (const int ranks : {2, 3}) {
+      expect_right(fmt::format("$W bench {} --ranks {} --dtype all {} {} {}", each.name, ranks,
+                               each.reduces ? "--op all" : "", each.has_root ? "--root all" : "",
+                               quick));
+    }
+  }
+}
+
+TEST(Program, bench_measures_what_is_asked_for) {
+  const auto rows = rows_of(run("$W bench reduce --ranks 2 --root all --dtype f32,f64 --op sum,max "
+                                "--min 64 --max 256 --iters 1 --check 0 --in-place no")
+                                .output);
+  ASSERT_EQ(rows.size(), 2U * 2 * 2 * 3);
+  EXPECT_EQ(rows[0][0], "64");
+  EXPECT_EQ(rows[0][1], "16");
+  EXPECT_EQ(rows[0][8], "n/a");
+  EXPECT_EQ(rows[0][9], "-");
+  EXPECT_EQ(rows.back()[2], "f64");
+  EXPECT_EQ(rows.back()[3], "max");
+  EXPECT_EQ(rows.back()[4], "1");
+}
+
+TEST(Program, bench_leaves_out_sizes_that_are_the_same) {
+  const auto rows =
+      rows_of(run("$W bench all_gather --ranks 3 --dtype f64 --min 1 --max 64 --iters 1").output);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0][0], "24");
+  EXPECT_EQ(rows[1][0], "48");
+}
+
+TEST(Program, bench_replays_graphs) {
+  expect_right("$W bench allreduce --ranks 2 --graph 3 --max 1K --iters 2 --device debug");
+}
+
+TEST(Program, bench_says_that_threads_have_no_bare_call) {
+  const Ended ended = run("$W bench allreduce --ranks 2 --max 64 --iters 1 --compare raw");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_TRUE(contains(ended.output, "# compared with: nothing")) << ended.output;
+  EXPECT_FALSE(contains(ended.output, "ratio")) << ended.output;
+}
+
+TEST(Program, bench_warns_of_what_figures_are_not) {
+  const Ended ended = run("$W bench allreduce --ranks 2 --max 8 --iters 1");
+  EXPECT_TRUE(contains(ended.output, "# warning: ")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "not of NVLink")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "#   rank 1 on ")) << ended.output;
+}
+
+/// Runs bench with --json, through `prefix`, and returns what it writes.
+json results_of(const std::string& prefix, const std::string& options) {
+  const std::string file = testing::TempDir() + "weft_program_test.json";
+  const Ended ended = run(fmt::format("{} $W bench {} --json '{}'", prefix, options, file));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  std::ifstream stream(file);
+  json results = json::parse(stream);
+  std::remove(file.c_str());
+  return results;
+}
+
+/// Expects the numbers of a cell to follow from its time.
+void expect_consistent(const json& row, const json& cell, double factor) {
+  const double time_us = cell.at("time_us");
+  const double algbw = row.at("bytes").get<double>() / time_us / 1e3;
+  EXPECT_GT(time_us, 0);
+  EXPECT_NEAR(cell.at("algbw_gbs"), algbw, 1e-9 * algbw);
+  EXPECT_NEAR(cell.at("busbw_gbs"), algbw * factor, 1e-9 * algbw);
+  EXPECT_EQ(cell.at("wrong"), 0);
+}
+
+TEST(Program, bench_writes_json) {
+  const json results =
+      results_of("", "allreduce --ranks 3 --min 12 --max 12K --factor 10 --iters 2");
+  EXPECT_TRUE(results.at("weft").is_string());
+  EXPECT_EQ(results.at("date").get<std::string>().size(), 20U);
+  EXPECT_EQ(results.at("collective"), "allreduce");
+  EXPECT_EQ(results.at("transport"), "thread");
+  EXPECT_EQ(results.at("route").at("name"), "thread");
+  EXPECT_EQ(results.at("ranks").size(), 3U);
+  for (const char* field : {"host", "pid", "device", "device_name"}) {
+    EXPECT_TRUE(results.at("ranks")[2].contains(field)) << field;
+  }
+  EXPECT_EQ(results.at("iters"), 2);
+  EXPECT_EQ(results.at("wrong"), 0);
+  ASSERT_EQ(results.at("rows").size(), 4U);
+  double total = 0;
+  for (const json& row : results.at("rows")) {
+    EXPECT_EQ(row.at("bytes"), row.at("count").get<int>() * 4);
+    EXPECT_EQ(row.at("dtype"), "f32");
+    EXPECT_EQ(row.at("op"), "sum");
+    EXPECT_TRUE(row.at("root").is_null());
+    for (const char* form : {"out_of_place", "in_place"}) {
+      expect_consistent(row, row.at(form), 4.0 / 3);
+      total += row.at(form).at("busbw_gbs").get<double>();
+    }
+  }
+  EXPECT_NEAR(results.at("average_busbw_gbs"), total / 8, 1e-9 * total);
+}
+
+TEST(Program, bench_writes_json_of_calls_with_one_form_and_no_op) {
+  const json results = results_of("", "all_to_all --ranks 2 --min 64 --max 64 --iters 2");
+  const json& row = results.at("rows").at(0);
+  EXPECT_EQ(row.at("count"), 8);
+  EXPECT_TRUE(row.at("op").is_null());
+  EXPECT_TRUE(row.at("in_place").is_null());
+  expect_consistent(row, row.at("out_of_place"), 0.5);
+}
+
+TEST(Program, bench_compares_with_bare_calls_of_mpi) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const json results =
+      results_of(mpiexec + " -n 2",
+                 "allreduce --min 8K --max 128K --factor 16 --iters 2 --warmup 1 --compare raw");
+  EXPECT_EQ(results.at("compared_with"), "MPI");
+  for (const json& row : results.at("rows")) {
+    for (const char* form : {"out_of_place", "in_place"}) {
+      const json& cell = row.at(form);
+      expect_consistent(row, cell, 1);
+      EXPECT_GT(cell.at("raw_time_us"), 0);
+      EXPECT_GT(cell.at("ratio"), 0);
+      EXPECT_TRUE(cell.at("difference_us").is_number());
+    }
+  }
+  EXPECT_GT(results.at("worst_ratio_large"), 0);
+  EXPECT_TRUE(results.at("worst_difference_small_us").is_number());
+}
+
+}  // namespace
