@@ -1,4 +1,4 @@
-// Array arithmetic on a GPU against the bandwidth of a copy on it. Needs a GPU; says so otherwise.
+// Arrays on a GPU against the bandwidth of a copy on it. Needs a GPU; says so otherwise.
 
 #include <weft/weft.hpp>
 
@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <string>
 
 using namespace weft;
 
@@ -13,55 +14,119 @@ namespace {
 
 constexpr int rounds = 11;
 constexpr int repeats = 5;
+constexpr Device gpu = Device::cuda();
 
 /// The work and everything before it on this thread's stream, until it is done.
 template <class F>
-auto timed(Device device, F work) {
+auto timed(F work) {
   return [=] {
     work();
-    Stream::current(device).synchronize();
+    Stream::current(gpu).synchronize();
   };
 }
 
-void compare(bench::Report& report, const char* name, double bytes, Device device,
-             const std::function<void()>& work, const std::function<void()>& copy,
-             double copied_bytes) {
-  bench::Pair pair = bench::compare(rounds, repeats, timed(device, work), timed(device, copy));
+std::size_t bytes_of(double bytes) { return static_cast<std::size_t>(bytes); }
+
+template <class T>
+void compare_arithmetic(bench::Report& report, const std::string& type) {
+  const index_t n = (index_t{1} << 30) / static_cast<index_t>(sizeof(T));
+  const Layout layout = Layout::local({n}).on(gpu);
+  DistributedArray<T> x(layout);
+  DistributedArray<T> y(layout);
+  x.fill(T{1});
+  y.fill(T{2});
+  const double array = static_cast<double>(sizeof(T)) * static_cast<double>(n);
+  const auto raw_copy = timed([&] { copy_bytes(y.data(), gpu, x.data(), gpu, bytes_of(array)); });
   // Both are brought to the same number of bytes read and written.
-  for (double& time : pair.baseline) time *= bytes / copied_bytes;
-  report.add(name, "copy of as many bytes", pair, 1 / 0.9);
+  const auto compare = [&](const char* name, double arrays, const auto& work) {
+    bench::Pair pair = bench::compare(rounds, repeats, timed(work), raw_copy);
+    for (double& time : pair.baseline) time *= arrays / 2;
+    report.add(fmt::format("{} of {}", name, type), "copy of as many bytes", pair, 1 / 0.9);
+  };
+  const T a{1e-9F};
+  compare("copy", 2, [&] { copy(x, y); });
+  compare("axpy", 3, [&] { axpy(a, x, y); });
+  compare("dot", 2, [&] { static_cast<void>(dot(x, y)); });
+  compare("axpy_dot", 3, [&] { static_cast<void>(axpy_dot(a, x, y, y)); });
+}
+
+/// Two ranks on the GPU fetch `width` planes across an axis from each other; the baseline is that
+/// each copies as many bytes.
+void compare_halo(bench::Report& report, const std::string& name, const Shape& shape, int axis,
+                  index_t width) {
+  bench::Pair pair;
+  run_threads(2, [&](const Comm& world) {
+    const Comm comm = world.on(gpu);
+    const Layout layout = Layout::scatter(comm, shape, axis);
+    DistributedArray<float> x(layout);
+    x.fill(1.0F);
+    std::vector<HaloWidth> widths(3);
+    widths[static_cast<std::size_t>(axis)] = {width, width};
+    HaloExchange<float> halo(layout, widths);
+    const index_t count = width * shape.count() / shape[axis];
+    Buffer<float> from(count, gpu);
+    Buffer<float> to(count, gpu);
+    const auto time_of = [&](const auto& work) {
+      comm.barrier();
+      return bench::seconds([&] {
+               timed([&] {
+                 for (int i = 0; i < 10; ++i) work();
+               })();
+             }) /
+             10;
+    };
+    for (int round = 0; round < rounds; ++round) {
+      const double ours = time_of([&] { halo.run(x); });
+      const double baseline = time_of([&] {
+        copy_bytes(to.data(), gpu, from.data(), gpu, bytes_of(4.0 * static_cast<double>(count)));
+      });
+      if (comm.rank() != 0) continue;
+      pair.ours.push_back(ours);
+      pair.baseline.push_back(baseline);
+    }
+  });
+  report.add(name, "copy of as many bytes", pair, 2);
+}
+
+void count_waits(bench::Report& report) {
+  index_t waits = 0;
+  run_threads(2, [&](const Comm& world) {
+    const Comm comm = world.on(gpu);
+    const Layout layout = Layout::scatter(comm, {512, 512, 512});
+    DistributedArray<float> x(layout);
+    DistributedArray<float> y(layout);
+    HaloExchange<float> halo(layout, {{1, 1}, {0, 0}, {0, 0}});
+    comm.barrier();
+    const index_t before = Stream::host_waits();
+    comm.barrier();
+    for (int step = 0; step < 100; ++step) {
+      axpy(0.5F, x, y);
+      halo.run(y);
+    }
+    comm.barrier();
+    if (comm.rank() == 0) waits = Stream::host_waits() - before;
+    comm.barrier();
+  });
+  report.add_count("host waits in 100 steps of axpy and halo, 2 ranks", static_cast<double>(waits),
+                   0);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Device gpu = Device::cuda();
   try {
     require_available(gpu);
   } catch (const DeviceError& error) {
     fmt::print("device_bench: {}\n", error.what());
     return EXIT_SUCCESS;
   }
-  bench::Report report(argc, argv, "Array arithmetic on one GPU, 1 GiB arrays of doubles");
-  const index_t n = index_t{1} << 27;
-  const Layout layout = Layout::local({n}).on(gpu);
-  DistributedArray<double> x(layout);
-  DistributedArray<double> y(layout);
-  x.fill(1.0);
-  y.fill(2.0);
-  const double array_bytes = 8.0 * static_cast<double>(n);
-  const auto raw_copy = [&] {
-    copy_bytes(y.data(), gpu, x.data(), gpu, static_cast<std::size_t>(array_bytes));
-  };
-  compare(
-      report, "copy", 2 * array_bytes, gpu, [&] { copy(x, y); }, raw_copy, 2 * array_bytes);
-  compare(
-      report, "axpy", 3 * array_bytes, gpu, [&] { axpy(1e-9, x, y); }, raw_copy, 2 * array_bytes);
-  compare(
-      report, "dot", 2 * array_bytes, gpu, [&] { static_cast<void>(dot(x, y)); }, raw_copy,
-      2 * array_bytes);
-  compare(
-      report, "axpy_dot", 3 * array_bytes, gpu, [&] { static_cast<void>(axpy_dot(1e-9, x, y, y)); },
-      raw_copy, 2 * array_bytes);
+  bench::Report report(argc, argv,
+                       "Arrays on one GPU; ranks are threads that share it (no NVLink)");
+  compare_arithmetic<double>(report, "1 GiB of doubles");
+  compare_arithmetic<float>(report, "1 GiB of floats");
+  compare_halo(report, "halo of 32 MiB, first axis", {512, 1024, 1024}, 0, 8);
+  compare_halo(report, "halo of 32 MiB, last axis", {1024, 1024, 512}, 2, 8);
+  compare_halo(report, "halo of 4 MiB, first axis", {512, 1024, 1024}, 0, 1);
+  count_waits(report);
   return EXIT_SUCCESS;
 }

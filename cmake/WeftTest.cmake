@@ -143,9 +143,11 @@ if(WEFT_WITH_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE weft_mpiexec_version
                   ERROR_QUIET)
   set(weft_mpiexec_flags)
+  set(weft_mpiexec_recovery) # lets ranks live on when one dies
   set(weft_mpi_environment)
   if(weft_mpiexec_version MATCHES "Open MPI|OpenRTE")
     set(weft_mpiexec_flags --oversubscribe --bind-to none)
+    set(weft_mpiexec_recovery --enable-recovery)
     set(weft_mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
                              OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
   endif()

@@ -1,0 +1,83 @@
+// What ranks see when a peer of theirs does not come, or dies, in a call of NCCL. Started by mpirun
+// with one of the words `late` and `dead`; exits with 0 if rank 0 saw what it should, 77 without a
+// GPU.
+
+#include <weft/weft.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+using namespace weft;
+
+namespace {
+
+constexpr int skipped = 77;
+
+/// Ends this process at once: with a rank lost, MPI would wait for it in vain.
+[[noreturn]] void leave(int rank, bool right, const std::string& what) {
+  std::fprintf(stderr, "rank %d %s: %s\n", rank, right ? "as it should" : "WRONG", what.c_str());
+  std::_Exit(right ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+/// Sums on the GPU and looks at the result, which is where a lost peer shows.
+double total(const Comm& comm, Buffer<double>& data) {
+  double value = 1;
+  copy_bytes(data.data(), data.device(), &value, Device::cpu(), sizeof(value));
+  comm.allreduce(data);
+  copy_bytes(&value, Device::cpu(), data.data(), data.device(), sizeof(value));
+  return value;
+}
+
+template <class Expected>
+[[noreturn]] void expect_error(const Comm& comm, Buffer<double>& data) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string seen = "no error";
+  bool right = false;
+  try {
+    for (int i = 0; i < 1000; ++i) total(comm, data);
+  } catch (const Expected& error) {
+    seen = error.what();
+    right = true;
+  } catch (const std::exception& error) {
+    seen = error.what();
+  }
+  // Once broken, it stays so, and says the same.
+  std::string again;
+  try {
+    comm.allreduce(data);
+  } catch (const std::exception& error) {
+    again = error.what();
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  leave(comm.rank(), right && again == seen && seconds < 20,
+        fmt::format("{} (after {:.1f} s)", seen, seconds));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (device_count(DeviceKind::cuda) == 0) return skipped;
+  setenv("WEFT_DEVICE_COMM", "nccl", 1);
+  setenv("WEFT_TIMEOUT", "3", 1);
+  const std::string mode = argc > 1 ? argv[1] : "";
+  return launch(argc, argv, [&](const Comm& world) {
+    setenv("NCCL_HOSTID", std::to_string(world.rank()).c_str(), 1);
+    const Comm comm = world.on(Device::cuda());
+    Buffer<double> data(1, Device::cuda());
+    if (total(comm, data) != comm.size()) leave(comm.rank(), false, "a wrong sum");
+    world.barrier();
+    const bool lost = comm.rank() == comm.size() - 1;
+    if (mode == "late") {
+      if (!lost) expect_error<TimeoutError>(comm, data);
+      std::this_thread::sleep_for(std::chrono::seconds(15));
+      leave(comm.rank(), true, "came too late");
+    }
+    if (lost) std::raise(SIGKILL);
+    expect_error<CommError>(comm, data);
+  });
+}
