@@ -47,7 +47,9 @@ Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_
     loops.extent[0] = loops.from[0] = loops.to[0] = 1;
     loops.depth = 1;
   }
-  // A thin box, such as a halo along the last axis, has its long loop elsewhere.
+#if !defined(__CUDACC__)
+  // A thin box, such as a halo along the last axis, has its long loop elsewhere. Threads of a GPU
+  // are better off with neighbours in memory.
   const int last = loops.depth - 1;
   int longest = last;
   for (int level = 0; level < last; ++level) {
@@ -58,6 +60,7 @@ Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_
     std::swap(loops.from[last], loops.from[longest]);
     std::swap(loops.to[last], loops.to[longest]);
   }
+#endif
   return loops;
 }
 

@@ -11,6 +11,8 @@
 #include "array/vector_kernels.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -56,6 +58,7 @@ class HaloExchange<T>::Plan {
     detail::require_equal(x.layout(), layout_, "HaloExchange::run_adjoint");
     require(!started_, "HaloExchange::run_adjoint: called between start() and finish()");
     for (auto pass = passes_.rbegin(); pass != passes_.rend(); ++pass) {
+      pass->zeros_are_set = false;  // the caller has filled the ghost cells
       for (const Message& message : pass->incoming) collect(*pass, message);
       pass->backward.start();
       for (const GhostRun& run : pass->own) return_own(*pass, run, x.data());
@@ -67,8 +70,14 @@ class HaloExchange<T>::Plan {
   const Layout& layout() const { return layout_; }
   HaloWidth width(int axis) const { return widths_[checked(axis)]; }
 
-  Buffer<T>& ghosts(int axis, Side side) {
-    return passes_[checked(axis)].ghosts[at(static_cast<int>(side))];
+  /// For the caller to fill, or to look at.
+  T* ghosts(int axis, Side side) {
+    Pass& pass = passes_[checked(axis)];
+    pass.zeros_are_set = false;
+    return pass.ghosts[at(static_cast<int>(side))].data();
+  }
+  const T* ghosts(int axis, Side side) const {
+    return passes_[checked(axis)].ghosts[at(static_cast<int>(side))].data();
   }
   const Shape& ghost_shape(int axis, Side side) const {
     return passes_[checked(axis)].ghost_shapes[at(static_cast<int>(side))];
@@ -92,6 +101,22 @@ class HaloExchange<T>::Plan {
     Buffer<T> buffer;
   };
 
+  /// Takes the planes of a message straight out of the sender's array.
+  class SlabReader final : public PeerReader {
+   public:
+    SlabReader(Plan& plan, std::size_t pass, std::size_t message)
+        : plan_(plan), pass_(pass), message_(message) {}
+    void read(int, const void* memory) override {
+      Pass& pass = plan_.passes_[pass_];
+      plan_.take_slab(pass, pass.incoming[message_], static_cast<const T*>(memory));
+    }
+
+   private:
+    Plan& plan_;
+    std::size_t pass_;
+    std::size_t message_;
+  };
+
   struct Pass {
     int axis = 0;
     Index origin;      // of the array within a slab: the widths of the earlier axes
@@ -102,7 +127,9 @@ class HaloExchange<T>::Plan {
     std::vector<GhostRun> own = {};      // taken from this rank's own part
     std::vector<Message> outgoing = {};  // this rank's planes that others want
     std::vector<Message> incoming = {};
+    std::vector<std::unique_ptr<SlabReader>> readers = {};  // of incoming, if it is read directly
     bool has_zeros = false;
+    bool zeros_are_set = false;
     Group forward;
     Group backward;
   };
@@ -124,10 +151,16 @@ class HaloExchange<T>::Plan {
     for (const GhostRun& run : message.runs) planes += run.length;
     return planes * pass.plane.count();
   }
+  /// Slabs are parts of the array, without ghost cells of other axes.
+  bool is_plain(const Pass& pass) const { return pass.plane == local_.with(pass.axis, 1); }
+  /// Receivers read the sender's array.
+  bool is_read_directly(const Pass& pass) const {
+    return is_plain(pass) && layout_.comm().shares_memory(layout_.device());
+  }
   /// A message whose planes are one run of the array is sent from there.
   bool lies_in_one_run(const Pass& pass, const Message& message) const {
-    return message.runs.size() == 1 && message.runs[0].step == 1 &&
-           pass.plane == local_.with(pass.axis, 1) && local_.count(0, pass.axis) == 1;
+    return message.runs.size() == 1 && message.runs[0].step == 1 && is_plain(pass) &&
+           local_.count(0, pass.axis) == 1;
   }
   /// A message that fills one side exactly is received there.
   bool fills_a_side(const Pass& pass, const Message& message) const {
@@ -159,6 +192,8 @@ class HaloExchange<T>::Plan {
   }
   void begin(Pass& pass);
   void end(Pass& pass);
+  void pack(Pass& pass);
+  void take_slab(Pass& pass, const Message& message, const T* array);
   void collect(Pass& pass, const Message& message);
   void return_own(Pass& pass, const GhostRun& run, T* array);
   void add_slab(Pass& pass, const Message& message, T* array);
@@ -293,7 +328,15 @@ void HaloExchange<T>::Plan::connect(Pass& pass) {
   for (Message& message : pass.incoming) {
     const index_t count = slab_count(pass, message);
     if (!fills_a_side(pass, message)) message.buffer = Buffer<T>(count, device);
-    pass.forward.recv(Memory(landing(pass, message), count, device), message.peer);
+    const Memory room(landing(pass, message), count, device);
+    if (is_read_directly(pass)) {
+      const auto number = static_cast<std::size_t>(&message - pass.incoming.data());
+      pass.readers.push_back(
+          std::make_unique<SlabReader>(*this, static_cast<std::size_t>(pass.axis), number));
+      pass.forward.read(room, message.peer, *pass.readers.back());
+    } else {
+      pass.forward.recv(room, message.peer);
+    }
     pass.backward.send(ConstMemory(landing(pass, message), count, device), message.peer);
   }
 }
@@ -316,8 +359,31 @@ void HaloExchange<T>::Plan::for_each_piece(const Pass& pass, const GhostRun& run
 
 template <Scalar T>
 void HaloExchange<T>::Plan::begin(Pass& pass) {
+  pack(pass);
+  if (pass.has_zeros && !pass.zeros_are_set) {
+    for (Buffer<T>& ghosts : pass.ghosts) {
+      dispatch(layout_.device(), [&](auto device) {
+        kernels::fill(device, ghosts.size(), KernelType<T>{}, kernel_cast(ghosts.data()));
+      });
+    }
+    pass.zeros_are_set = true;
+  }
+  pass.forward.start();
+  for (const GhostRun& run : pass.own) {
+    for_each_piece(pass, run, array_, ghost_planes(pass, run), side_shape(pass, run),
+                   [&](const auto&... box) { copy_box(box...); });
+  }
+}
+
+/// Brings together what is sent, where it is not sent from the array.
+template <Scalar T>
+void HaloExchange<T>::Plan::pack(Pass& pass) {
   for (std::size_t index = 0; index < pass.outgoing.size(); ++index) {
     const Message& message = pass.outgoing[index];
+    if (is_read_directly(pass)) {
+      pass.forward.redirect_send(index, array_);
+      continue;
+    }
     if (lies_in_one_run(pass, message)) {
       const index_t plane = local_plane(pass, message.runs[0]);
       pass.forward.redirect_send(index, array_ + plane * pass.plane.count());
@@ -330,23 +396,24 @@ void HaloExchange<T>::Plan::begin(Pass& pass) {
       slab += run.length * pass.plane.count();
     }
   }
-  if (pass.has_zeros) {
-    for (Buffer<T>& ghosts : pass.ghosts) {
-      dispatch(layout_.device(), [&](auto device) {
-        kernels::fill(device, ghosts.size(), KernelType<T>{}, kernel_cast(ghosts.data()));
-      });
-    }
-  }
-  pass.forward.start();
-  for (const GhostRun& run : pass.own) {
-    for_each_piece(pass, run, array_, ghost_planes(pass, run), side_shape(pass, run),
-                   [&](const auto&... box) { copy_box(box...); });
+}
+
+template <Scalar T>
+void HaloExchange<T>::Plan::take_slab(Pass& pass, const Message& message, const T* array) {
+  const Box& theirs = layout_.box(message.peer);
+  for (const GhostRun& run : message.runs) {
+    Index strides = detail::strides_of(theirs.shape);
+    const T* first = array + (run.source - theirs.offset[pass.axis]) * strides[pass.axis];
+    strides[pass.axis] *= run.step;
+    copy_box(slab_shape(pass, run.length), first, strides, ghost_planes(pass, run),
+             detail::strides_of(side_shape(pass, run)));
   }
 }
 
 template <Scalar T>
 void HaloExchange<T>::Plan::end(Pass& pass) {
   pass.forward.finish();
+  if (!pass.readers.empty()) return;  // they have put it in its place
   for (const Message& message : pass.incoming) {
     if (fills_a_side(pass, message)) continue;
     const T* slab = message.buffer.data();
@@ -475,11 +542,11 @@ void HaloExchange<T>::run_adjoint(DistributedArray<T>& x) {
 }
 template <Scalar T>
 T* HaloExchange<T>::ghosts(int axis, Side side) {
-  return plan_->ghosts(axis, side).data();
+  return plan_->ghosts(axis, side);
 }
 template <Scalar T>
 const T* HaloExchange<T>::ghosts(int axis, Side side) const {
-  return plan_->ghosts(axis, side).data();
+  return std::as_const(*plan_).ghosts(axis, side);
 }
 template <Scalar T>
 const Shape& HaloExchange<T>::ghost_shape(int axis, Side side) const {

@@ -73,24 +73,22 @@ template <class Device, class T>
 void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf<T>* out) {
   // With z = y the new value is at hand, and need not be read back.
   if (z == y) {
-    reduce_into(
-        device, n, SumOf<T>{},
-        [=] WEFT_KERNEL(index_t i) {
-          const T updated = y[i] + a * x[i];
-          y[i] = updated;
-          return SumOf<T>(conj_of(updated)) * SumOf<T>(updated);
+    update_and_reduce_into(
+        device, n, SumOf<T>{}, y,
+        [=] WEFT_KERNEL(T & y_i, T x_i) {
+          y_i = y_i + a * x_i;
+          return SumOf<T>(conj_of(y_i)) * SumOf<T>(y_i);
         },
-        Add{}, out);
+        Add{}, out, x);
     return;
   }
-  reduce_into(
-      device, n, SumOf<T>{},
-      [=] WEFT_KERNEL(index_t i) {
-        const T updated = y[i] + a * x[i];
-        y[i] = updated;
-        return SumOf<T>(conj_of(z[i])) * SumOf<T>(updated);
+  update_and_reduce_into(
+      device, n, SumOf<T>{}, y,
+      [=] WEFT_KERNEL(T & y_i, T x_i, T z_i) {
+        y_i = y_i + a * x_i;
+        return SumOf<T>(conj_of(z_i)) * SumOf<T>(y_i);
       },
-      Add{}, out);
+      Add{}, out, x, z);
 }
 
 template <class Device, class T>

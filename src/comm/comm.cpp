@@ -506,6 +506,17 @@ Request Comm::start_recv(Memory data, int from) const {
       [&](Transport& via, ConstMemory, Memory to, ReduceOp, When) { return via.recv(to, from); });
 }
 
+Request Comm::start_read(Memory like, int from, PeerReader& reader) const {
+  require_root(state(), from, "read");
+  require_memory(like, "read");
+  require(shares_memory(like.where),
+          "Comm::start_read: ranks cannot read each other's memory here");
+  return issue_call(state_, CallKind::recv, {}, {}, like, ReduceOp::sum, When::later,
+                    [&](Transport& via, ConstMemory, Memory room, ReduceOp, When) {
+                      return via.read(room, from, reader);
+                    });
+}
+
 void Comm::flush() const {
   state().transport->flush();
   if (state().gpu_transport != nullptr) state().gpu_transport->flush();

@@ -13,7 +13,13 @@ Group& Group::send(ConstMemory data, int to) {
 Group& Group::recv(Memory data, int from) {
   require(from >= 0 && from < comm_.size(), "Group::recv: there is no rank {} among {} ranks", from,
           comm_.size());
-  recvs_.push_back({data, from});
+  recvs_.push_back({data, from, nullptr});
+  return *this;
+}
+
+Group& Group::read(Memory like, int from, PeerReader& reader) {
+  recv(like, from);
+  recvs_.back().reader = &reader;
   return *this;
 }
 
@@ -21,7 +27,11 @@ void Group::start() {
   require(running_.empty(), "Group::start: started again before finish()");
   running_.reserve(sends_.size() + recvs_.size());
   // Receives first: a message that finds its place waiting need not be kept aside.
-  for (const Recv& each : recvs_) running_.push_back(comm_.start_recv(each.data, each.from));
+  for (const Recv& each : recvs_) {
+    running_.push_back(each.reader == nullptr
+                           ? comm_.start_recv(each.data, each.from)
+                           : comm_.start_read(each.data, each.from, *each.reader));
+  }
   for (const Send& each : sends_) running_.push_back(comm_.start_send(each.data, each.to));
   comm_.flush();
 }

@@ -35,24 +35,30 @@ std::uint64_t tag_of(const CollectiveCall& call) {
   return tag;
 }
 
+/// A message this rank expects: where it goes, or who reads it.
+struct Awaited {
+  Memory room;
+  PeerReader* reader = nullptr;
+};
+
 /// Messages this rank expects from one peer, in order.
 struct Expected {
-  std::vector<Memory> ring = std::vector<Memory>(4);
+  std::vector<Awaited> ring = std::vector<Awaited>(4);
   std::uint64_t begun = 0;
   std::uint64_t arrived = 0;
 
-  void push(Memory room) {
+  void push(const Awaited& awaited) {
     if (begun - arrived == ring.size()) {
-      std::vector<Memory> larger(2 * ring.size());
+      std::vector<Awaited> larger(2 * ring.size());
       for (std::uint64_t i = arrived; i < begun; ++i) {
         larger[i % larger.size()] = ring[i % ring.size()];
       }
       ring = std::move(larger);
     }
-    ring[begun++ % ring.size()] = room;
+    ring[begun++ % ring.size()] = awaited;
   }
   bool pending() const { return arrived < begun; }
-  Memory front() const { return ring[arrived % ring.size()]; }
+  const Awaited& front() const { return ring[arrived % ring.size()]; }
 };
 
 class ThreadTransport;
@@ -145,12 +151,9 @@ class ThreadTransport final : public Transport {
     if (on_gpu(data.where)) mailbox.ready.record(gpu_stream(data.where));
     return {.kind = sending, .peer = to, .id = mailbox.post(data)};
   }
-  Ticket recv(Memory data, int from) override {
-    leave_if_failed();
-    Expected& expected = expected_[static_cast<std::size_t>(from)];
-    expected.push(data);
-    ++expecting_;
-    return {.kind = receiving, .peer = from, .id = expected.begun};
+  Ticket recv(Memory data, int from) override { return expect({data, nullptr}, from); }
+  Ticket read(Memory like, int from, PeerReader& reader) override {
+    return expect({like, &reader}, from);
   }
 
   bool test(const Ticket& ticket) override {
@@ -174,6 +177,13 @@ class ThreadTransport final : public Transport {
     return team_->board(peer).slots[sequence % collective_depth];
   }
 
+  Ticket expect(const Awaited& awaited, int from) {
+    leave_if_failed();
+    Expected& expected = expected_[static_cast<std::size_t>(from)];
+    expected.push(awaited);
+    ++expecting_;
+    return {.kind = receiving, .peer = from, .id = expected.begun};
+  }
   /// Announces a collective whose data peers read from where it is.
   Ticket begin(const CollectiveCall& call, When when);
   /// Announces one whose `bytes` of data go into the slot if there is room.
@@ -203,8 +213,8 @@ class ThreadTransport final : public Transport {
   }
   void progress();
   void progress_messages();
-  /// Copies the message at the front of a mailbox.
-  void take(Mailbox& mailbox, ConstMemory from, Memory to);
+  /// Takes the message at the front of a mailbox.
+  void take(Mailbox& mailbox, int peer, ConstMemory from, const Awaited& awaited);
   void work(const CollectiveCall& call, std::uint64_t sequence);
   void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
   void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);
@@ -396,34 +406,43 @@ void ThreadTransport::progress_messages() {
     Expected& expected = expected_[static_cast<std::size_t>(peer)];
     Mailbox& mailbox = team_->mailbox(peer, rank());
     while (expected.pending() && mailbox.has_message()) {
-      const Memory to = expected.front();
+      const Awaited awaited = expected.front();
+      const index_t room = awaited.room.bytes();
       index_t sent = 0;
       {
         const BusyMark busy(board_.busy);
         if (team_->failure->raised()) break;
         const ConstMemory from = mailbox.front();
         sent = from.bytes();
-        if (sent == to.bytes()) take(mailbox, from, to);
+        if (sent == room) take(mailbox, peer, from, awaited);
         mailbox.pop();
       }
       ++expected.arrived;
       --expecting_;
-      if (sent != to.bytes()) {
+      if (sent != room) {
         throw CommError(fmt::format("rank {} sent {} bytes to rank {}, which was to receive {}",
-                                    peer, sent, rank(), to.bytes()));
+                                    peer, sent, rank(), room));
       }
     }
   }
 }
 
-void ThreadTransport::take(Mailbox& mailbox, ConstMemory from, Memory to) {
-  if (!on_gpu(from.where) && !on_gpu(to.where)) {
-    copy(from, to);
+void ThreadTransport::take(Mailbox& mailbox, int peer, ConstMemory from, const Awaited& awaited) {
+  const auto get = [&] {
+    if (awaited.reader != nullptr) {
+      awaited.reader->read(peer, from.data);
+    } else {
+      copy(from, awaited.room);
+    }
+  };
+  const Device to = awaited.room.where;
+  if (!on_gpu(from.where) && !on_gpu(to)) {
+    get();
     return;
   }
-  const Stream stream = gpu_stream(on_gpu(to.where) ? to.where : from.where);
+  const Stream stream = gpu_stream(on_gpu(to) ? to : from.where);
   if (on_gpu(from.where)) stream.wait(mailbox.ready);
-  copy(from, to);
+  get();
   mailbox.read.record(stream);
 }
 

@@ -36,9 +36,17 @@ void Transport::abandon(const Ticket& ticket) noexcept {
   }
 }
 
-void Transport::read_peers(ConstMemory, PeerReader&) {
-  throw CommError(fmt::format("ranks on transport '{}' cannot read each other's memory", name()));
+namespace {
+
+[[noreturn]] void refuse_reading(std::string_view transport) {
+  throw CommError(
+      fmt::format("ranks on transport '{}' cannot read each other's memory", transport));
 }
+
+}  // namespace
+
+void Transport::read_peers(ConstMemory, PeerReader&) { refuse_reading(name()); }
+Ticket Transport::read(Memory, int, PeerReader&) { refuse_reading(name()); }
 
 Parts::Parts(std::vector<index_t> counts) : counts_(std::move(counts)) {
   offsets_.reserve(counts_.size());

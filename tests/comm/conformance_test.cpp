@@ -1229,10 +1229,13 @@ TEST(ConformanceDevice, memory_is_sent_and_received) {
       comm.sendrecv(out, next, in, previous);
       EXPECT_EQ(on_host(in), std::vector<int>(count, previous));
 
-      // One side on the device is enough.
-      std::vector<int> host(count, -1);
-      comm.sendrecv(out, next, host, previous);
-      EXPECT_EQ(host, std::vector<int>(count, previous));
+      // One side on the device is enough where both travel the same way.
+      const std::string route = comm.route(other_device()).name;
+      if (route == "staged" || route == comm.transport()) {
+        std::vector<int> host(count, -1);
+        comm.sendrecv(out, next, host, previous);
+        EXPECT_EQ(host, std::vector<int>(count, previous));
+      }
 
       auto again = on_debug(std::vector<int>(count, -1));
       Group group(comm);

@@ -69,7 +69,8 @@ class HaloExchange {
   /// The buffers are used up.
   void run_adjoint(DistributedArray<T>& x);
 
-  /// The ghost cells on one side of an axis, in row-major order, on the layout's device.
+  /// The ghost cells on one side of an axis, in row-major order, on the layout's device. They may
+  /// be written before run_adjoint, or after this was called anew.
   T* ghosts(int axis, Side side);
   const T* ghosts(int axis, Side side) const;
   const Shape& ghost_shape(int axis, Side side) const;

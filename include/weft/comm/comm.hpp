@@ -80,6 +80,11 @@ class Comm {
   /// passes as `mine`, this rank's included. `sent` tells the statistics what others will read.
   void read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const;
 
+  /// The same for a message: begins to wait for the next one of a rank, as long as `like`, and
+  /// calls `reader` with its memory. The sender's memory is its own again when its send is
+  /// complete.
+  Request start_read(Memory like, int from, PeerReader& reader) const;
+
   /// May wait until the receiver has taken the message: two ranks that both send first and receive
   /// afterwards wait for ever (on threads, until the time limit). Use sendrecv or a Group to
   /// exchange.

@@ -15,6 +15,8 @@ class Group {
 
   Group& send(ConstMemory data, int to);
   Group& recv(Memory data, int from);
+  /// Instead of receiving a message as long as `like`; see Comm::start_read.
+  Group& read(Memory like, int from, PeerReader& reader);
   /// From now on the message that was added as number `index` of all sends is taken from `data`.
   void redirect_send(std::size_t index, const void* data) { sends_.at(index).data.data = data; }
 
@@ -35,6 +37,7 @@ class Group {
   struct Recv {
     Memory data;
     int from;
+    PeerReader* reader;  // null: into `data`
   };
 
   Comm comm_;

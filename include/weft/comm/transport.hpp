@@ -105,6 +105,8 @@ class Transport {
   /// Collective: calls reader.read(peer, data of that rank's `mine`) for all ranks, while no rank
   /// changes its memory.
   virtual void read_peers(ConstMemory mine, PeerReader& reader);
+  /// Takes the next message of a rank, as long as `like`, by reader.read(from, its memory).
+  virtual Ticket read(Memory like, int from, PeerReader& reader);
   virtual Ticket send(ConstMemory data, int to) = 0;
   virtual Ticket recv(Memory data, int from) = 0;
   /// Begins messages that were held back, so that they could be exchanged together, without order

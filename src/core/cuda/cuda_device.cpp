@@ -50,22 +50,60 @@ void keep_freed_memory(int ordinal) {
              "cudaMemPoolSetAttribute");
 }
 
-/// Its scratch is not freed when the thread ends: at the end of the process the driver may be gone
-/// before.
-ThreadDevice& thread_device(int ordinal) {
-  thread_local std::map<int, ThreadDevice> devices;
-  cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
-  ThreadDevice& mine = devices[ordinal];
-  if (mine.stream == nullptr) {
-    mine.stream = new_stream();
-    const auto stream = static_cast<cudaStream_t>(mine.stream.get());
-    constexpr std::size_t bytes = cuda_partial_bytes + counter_bytes + scalar_bytes;
-    cuda_check(cudaMalloc(&mine.scratch, bytes), "cudaMalloc");
-    cuda_check(cudaMemsetAsync(mine.scratch, 0, bytes, stream), "cudaMemsetAsync");
-    mine.scalars = static_cast<std::byte*>(mine.scratch) + cuda_partial_bytes + counter_bytes;
-    keep_freed_memory(ordinal);
+ThreadDevice make_thread_device(int ordinal) {
+  ThreadDevice made;
+  made.stream = new_stream();
+  const auto stream = static_cast<cudaStream_t>(made.stream.get());
+  constexpr std::size_t bytes = cuda_partial_bytes + counter_bytes + scalar_bytes;
+  cuda_check(cudaMalloc(&made.scratch, bytes), "cudaMalloc");
+  cuda_check(cudaMemsetAsync(made.scratch, 0, bytes, stream), "cudaMemsetAsync");
+  made.scalars = static_cast<std::byte*>(made.scratch) + cuda_partial_bytes + counter_bytes;
+  keep_freed_memory(ordinal);
+  return made;
+}
+
+/// What threads that have ended leave to those that begin. Never freed: at the end of the process
+/// the driver may be gone before.
+struct Heritage {
+  std::mutex mutex;
+  std::multimap<int, ThreadDevice> devices;
+};
+
+Heritage& heritage() {
+  static auto& instance = *new Heritage;
+  return instance;
+}
+
+class ThreadDevices {
+ public:
+  ThreadDevices() = default;
+  ThreadDevices(const ThreadDevices&) = delete;
+  ThreadDevices& operator=(const ThreadDevices&) = delete;
+  ~ThreadDevices() {
+    const std::lock_guard lock(heritage().mutex);
+    heritage().devices.merge(mine_);
   }
-  return mine;
+
+  ThreadDevice& get(int ordinal) {
+    const auto found = mine_.find(ordinal);
+    if (found != mine_.end()) return found->second;
+    {
+      const std::lock_guard lock(heritage().mutex);
+      if (auto left = heritage().devices.extract(ordinal)) {
+        return mine_.insert(std::move(left))->second;
+      }
+    }
+    return mine_.emplace(ordinal, make_thread_device(ordinal))->second;
+  }
+
+ private:
+  std::multimap<int, ThreadDevice> mine_;  // one per GPU
+};
+
+ThreadDevice& thread_device(int ordinal) {
+  thread_local ThreadDevices devices;
+  cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
+  return devices.get(ordinal);
 }
 
 cudaStream_t stream_on(Device device) {
