@@ -72,6 +72,25 @@ function(weft_add_test path)
   endif()
 endfunction()
 
+# weft_add_mpi_test(<layer> [MPI_RANKS <p>...] [TIMEOUT <seconds>])
+#
+# Registers all tests of a layer at once on MPI, as <layer>.mpi<p>: to start MPI takes longer than most tests of
+# operators, which have MPI_RANKS NONE of their own.
+function(weft_add_mpi_test layer)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "MPI_RANKS")
+  if(NOT DEFINED arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(NOT DEFINED arg_MPI_RANKS)
+    set(arg_MPI_RANKS 1 2 4)
+  endif()
+  if(WEFT_WITH_MPI)
+    foreach(ranks IN LISTS arg_MPI_RANKS)
+      weft_register_mpi_test(${layer}.mpi${ranks} ${ranks} weft_${layer}_tests "*" WEFT_CHECK=1)
+    endforeach()
+  endif()
+endfunction()
+
 function(weft_register_mpi_test test ranks binary filter variable)
   weft_register_test(
     ${test} LABELS mpi RANKS ${ranks}

@@ -3,6 +3,9 @@
 #include <weft/core/complex.hpp>
 #include <weft/core/for_each.hpp>
 
+#include "array/update_math.hpp"
+
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -77,6 +80,18 @@ struct Accumulate {
   }
 };
 
+template <class T>
+struct Scale {
+  T beta;
+  WEFT_FUNCTION void operator()(const T&, T& target) const { target = beta * target; }
+};
+struct Clear {
+  template <class T>
+  WEFT_FUNCTION void operator()(const T&, T& target) const {
+    target = T{};
+  }
+};
+
 #if defined(__CUDACC__)
 
 /// f(source, target) for all points of a box. The steps of the innermost loop are passed apart, so
@@ -141,13 +156,82 @@ void visit_rows(Cpu, const Loops& loops, const T* from, index_t from_step, T* to
   });
 }
 
+/// Of a tile for transposition. Measured: larger ones, and ones that go through a buffer, are
+/// slower.
+constexpr index_t tile = 8;
+
+/// Moves a long loop over neighbours in `to`, and before it one over neighbours in `from`, to the
+/// innermost places; false if there are no such two.
+bool make_transposition(Loops& loops) {
+  int in_from = -1;
+  int in_to = -1;
+  for (int level = 0; level < loops.depth; ++level) {
+    if (loops.extent[level] < tile) continue;
+    if (loops.from[level] == 1 && loops.to[level] != 1) in_from = level;
+    if (loops.to[level] == 1 && loops.from[level] != 1) in_to = level;
+  }
+  if (in_from < 0 || in_to < 0) return false;
+  const auto swap_levels = [&](int a, int b) {
+    std::swap(loops.extent[a], loops.extent[b]);
+    std::swap(loops.from[a], loops.from[b]);
+    std::swap(loops.to[a], loops.to[b]);
+  };
+  swap_levels(in_to, loops.depth - 1);
+  if (in_from == loops.depth - 1) in_from = in_to;
+  swap_levels(in_from, loops.depth - 2);
+  return true;
+}
+
+/// The two innermost loops, tile by tile: cache lines that a tile has touched are used to the end.
+template <class T, class F>
+void visit_tiles(const Loops& loops, const T* from, T* to, F f) {
+  const int row = loops.depth - 2;
+  const int column = loops.depth - 1;
+  const index_t row_tiles = (loops.extent[row] + tile - 1) / tile;
+  const index_t column_tiles = (loops.extent[column] + tile - 1) / tile;
+  const index_t tiles = loops.rows() / loops.extent[row] * row_tiles * column_tiles;
+  const index_t from_step = loops.from[column];
+  const index_t to_step = loops.to[row];
+#pragma omp parallel for schedule(static) if (detail::threads_for(tiles * tile * tile) > 1)
+  for (index_t job = 0; job < tiles; ++job) {
+    const index_t first_column = job % column_tiles * tile;
+    const index_t first_row = job / column_tiles % row_tiles * tile;
+    const T* source = from + first_row + first_column * from_step;
+    T* target = to + first_column + first_row * to_step;
+    index_t rest = job / column_tiles / row_tiles;
+    for (int level = row - 1; level >= 0; --level) {
+      source += rest % loops.extent[level] * loops.from[level];
+      target += rest % loops.extent[level] * loops.to[level];
+      rest /= loops.extent[level];
+    }
+    const index_t rows = std::min(tile, loops.extent[row] - first_row);
+    const index_t columns = std::min(tile, loops.extent[column] - first_column);
+    const auto visit = [=](index_t row_end, index_t column_end) __attribute__((always_inline)) {
+      for (index_t r = 0; r < row_end; ++r) {
+        for (index_t c = 0; c < column_end; ++c) {
+          f(source[c * from_step + r], target[r * to_step + c]);
+        }
+      }
+    };
+    // Whole tiles have loops of known length, which are unrolled.
+    if (rows == tile && columns == tile) {
+      visit(tile, tile);
+    } else {
+      visit(rows, columns);
+    }
+  }
+}
+
 #endif
 
 template <class Device, class T, class F>
 void visit_box(Device device, const Shape& shape, const T* from, const Index& from_strides, T* to,
                const Index& to_strides, F f) {
   if (shape.count() == 0) return;
-  const Loops loops = plan_loops(shape, from_strides, to_strides);
+  Loops loops = plan_loops(shape, from_strides, to_strides);
+#if !defined(__CUDACC__)
+  if (make_transposition(loops)) return visit_tiles(loops, from, to, f);
+#endif
   const int last = loops.depth - 1;
   if (loops.has_runs()) {
     visit_rows(device, loops, from, 1, to, 1, f);
@@ -170,10 +254,32 @@ void add_box(Device device, const Shape& shape, const T* from, const Index& from
   visit_box(device, shape, from, from_strides, to, to_strides, Accumulate{});
 }
 
-#define INSTANTIATE(T)                                                               \
-  template void copy_box(WEFT_THIS_DEVICE, const Shape&, const T*, const Index&, T*, \
-                         const Index&);                                              \
-  template void add_box(WEFT_THIS_DEVICE, const Shape&, const T*, const Index&, T*, const Index&);
+template <class Device, class T>
+void axpby_box(Device device, const Shape& shape, T alpha, const T* from, const Index& from_strides,
+               T beta, T* to, const Index& to_strides) {
+  if (!is_nonzero(beta) && !is_nonzero(alpha - T{1})) {
+    return copy_box(device, shape, from, from_strides, to, to_strides);
+  }
+  with_update(alpha, beta,
+              [&](auto put) { visit_box(device, shape, from, from_strides, to, to_strides, put); });
+}
+
+template <class Device, class T>
+void scale_box(Device device, const Shape& shape, T beta, T* x, const Index& strides) {
+  if (is_nonzero(beta)) {
+    visit_box(device, shape, x, strides, x, strides, Scale<T>{beta});
+  } else {
+    visit_box(device, shape, x, strides, x, strides, Clear{});
+  }
+}
+
+#define INSTANTIATE(T)                                                                             \
+  template void copy_box(WEFT_THIS_DEVICE, const Shape&, const T*, const Index&, T*,               \
+                         const Index&);                                                            \
+  template void add_box(WEFT_THIS_DEVICE, const Shape&, const T*, const Index&, T*, const Index&); \
+  template void axpby_box(WEFT_THIS_DEVICE, const Shape&, T, const T*, const Index&, T, T*,        \
+                          const Index&);                                                           \
+  template void scale_box(WEFT_THIS_DEVICE, const Shape&, T, T*, const Index&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(Complex<float>)

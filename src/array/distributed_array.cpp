@@ -72,7 +72,7 @@ void DistributedArray<T>::make_parts() {
   index_t offset = 0;
   for (int index = 0; index < layout_.part_count(); ++index) {
     const Layout& part = layout_.part(index);
-    parts_.push_back(DistributedArray(part, ViewOf{data_ + offset}));
+    parts_.push_back(DistributedArray(part, ViewOf{data_ == nullptr ? nullptr : data_ + offset}));
     offset += part.local_count();
   }
 }
@@ -94,11 +94,27 @@ DistributedArray<T>::DistributedArray(Layout layout)
 
 template <Scalar T>
 DistributedArray<T> DistributedArray<T>::view(Layout layout, T* data, index_t count) {
-  require(count == layout.local_count(),
-          "DistributedArray::view: {} elements given, but this rank has {} of {}", count,
-          layout.local_count(), layout.describe());
+  if (count != layout.local_count()) {
+    refuse("DistributedArray::view: {} elements given, but this rank has {} of {}", count,
+           layout.local_count(), layout.describe());
+  }
   require(data != nullptr || count == 0, "DistributedArray::view: no memory given");
   return DistributedArray(std::move(layout), ViewOf{data});
+}
+
+template <Scalar T>
+DistributedArray<T> DistributedArray<T>::unbound_view(Layout layout) {
+  return DistributedArray(std::move(layout), ViewOf{nullptr});
+}
+
+template <Scalar T>
+void DistributedArray<T>::rebind(T* data) {
+  require(is_view_, "DistributedArray::rebind: this array is not a view, but owns its memory");
+  data_ = data;
+  for (DistributedArray& part : parts_) {
+    part.rebind(data);
+    if (part.count_ > 0) data += part.count_;
+  }
 }
 
 template <Scalar T>

@@ -69,6 +69,11 @@ class HaloExchange<T>::Plan {
 
   const Layout& layout() const { return layout_; }
   HaloWidth width(int axis) const { return widths_[checked(axis)]; }
+  index_t message_count() const {
+    index_t count = 0;
+    for (const Pass& pass : passes_) count += static_cast<index_t>(pass.outgoing.size());
+    return count;
+  }
 
   /// For the caller to fill, or to look at.
   T* ghosts(int axis, Side side) {
@@ -527,6 +532,10 @@ const Layout& HaloExchange<T>::layout() const {
 template <Scalar T>
 HaloWidth HaloExchange<T>::width(int axis) const {
   return plan_->width(axis);
+}
+template <Scalar T>
+index_t HaloExchange<T>::message_count() const {
+  return plan_->message_count();
 }
 template <Scalar T>
 void HaloExchange<T>::start(const DistributedArray<T>& x) {

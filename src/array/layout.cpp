@@ -1,6 +1,8 @@
 #include <weft/array/layout.hpp>
 #include <weft/core/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -21,13 +23,6 @@ std::vector<index_t> balanced_splits(index_t n, index_t parts) {
     splits.push_back(part * (n / parts) + std::min(part, n % parts));
   }
   return splits;
-}
-
-index_t balanced_part_of(index_t n, index_t parts, index_t position) {
-  const index_t longer = n / parts + 1;
-  const index_t in_longer = n % parts * longer;
-  if (position < in_longer) return position / longer;
-  return n % parts + (position - in_longer) / (n / parts);
 }
 
 /// Gives each prime factor of `ranks`, largest first, to the axis whose parts are longest so far.
@@ -70,6 +65,13 @@ struct Layout::Recipe {
   std::vector<index_t> extents = {};
   /// Of the bricks of each group, unless they are to be found.
   std::vector<Index> grids = {};
+  /// Of each axis of the bricks of each group, unless they are even.
+  std::vector<std::vector<std::vector<index_t>>> splits = {};
+  /// The axes from the one along which ranks of bricks are far apart to the one along which they
+  /// are neighbours; 0, 1, 2, ... unless given.
+  std::vector<int> order = {};
+
+  int axis_at(int level) const { return order.empty() ? level : order[at(level)]; }
 
   Index grid_for(const Shape& shape, std::size_t group, int ranks) const {
     Index cells = Index::filled(shape.ndim(), 1);
@@ -132,7 +134,8 @@ Layout Layout::make(const Comm& comm, const Shape& shape, const Recipe& recipe,
             "Layout::bricks: a grid of {} has {} cells, but there are {} ranks to fill it",
             to_string(plan.grid), Shape(plan.grid).count(), ranks);
     for (int axis = 0; axis < shape.ndim(); ++axis) {
-      plan.splits.push_back(balanced_splits(shape[axis], plan.grid[axis]));
+      plan.splits.push_back(recipe.splits.empty() ? balanced_splits(shape[axis], plan.grid[axis])
+                                                  : recipe.splits[group][at(axis)]);
     }
     if (recipe.extents.empty()) continue;
     std::vector<index_t>& splits = plan.splits[at(recipe.axis)];
@@ -252,6 +255,7 @@ Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& e
               (extents.size() == at(comm().size()) && recipe.kind == Recipe::Kind::scatter),
           "Layout::within: {} extents given for {}", extents.size(), describe());
   recipe.grids.clear();
+  recipe.splits.clear();
   recipe.extents = extents;
   return make(comm(), shape(), recipe, {groups.begin(), groups.end()}, reduction).on(device());
 }
@@ -277,13 +281,21 @@ Layout Layout::without(int axis) const {
           node.groups[at(rank)] * comm().size() + static_cast<int>(coordinates(rank)[axis]);
     }
     names = numbered(names);
-    recipe.grids.assign(at(1 + *std::max_element(names.begin(), names.end())), {});
+    const auto new_groups = at(1 + *std::max_element(names.begin(), names.end()));
+    recipe.grids.assign(new_groups, {});
+    recipe.splits.assign(new_groups, {});
     bool cut = false;
     for (int rank = 0; rank < comm().size(); ++rank) {
-      const Shape cells = Shape(node.plan(rank).grid).without(axis);
+      const Node::GroupPlan& plan = node.plan(rank);
+      const Shape cells = Shape(plan.grid).without(axis);
       recipe.grids[at(names[at(rank)])] = cells;
+      auto& rest_splits = recipe.splits[at(names[at(rank)])];
+      rest_splits = plan.splits;
+      rest_splits.erase(rest_splits.begin() + axis);
       cut = cut || cells.count() > 1;
     }
+    std::erase(recipe.order, axis);
+    for (int& other : recipe.order) other -= other > axis ? 1 : 0;
     if (!cut) {
       recipe = {};
       names = node.groups;
@@ -293,6 +305,74 @@ Layout Layout::without(int axis) const {
   }
   cached = make(comm(), rest, recipe, std::move(names), reduction).on(device()).node_;
   return Layout(cached);
+}
+
+Layout Layout::recut(
+    int axis, const std::function<std::vector<index_t>(std::span<const index_t>)>& recut) const {
+  const Node& node = block();
+  axis = normalize_axis(axis, ndim(), "Layout::recut");
+  std::vector<std::vector<index_t>> moved;
+  for (const Node::GroupPlan& plan : node.plans) {
+    const std::vector<index_t>& old = plan.splits[at(axis)];
+    moved.push_back(recut(old));
+    require(moved.back().size() == old.size() && moved.back().front() == 0 &&
+                std::is_sorted(moved.back().begin(), moved.back().end()),
+            "Layout::recut: axis {} of {} needs {} splits that begin with 0 and do not decrease",
+            axis, describe(), old.size());
+    require(moved.back().back() == moved.front().back(),
+            "Layout::recut: axis {} of {} would have {} elements in one group of ranks and {} in "
+            "another",
+            axis, describe(), moved.front().back(), moved.back().back());
+  }
+  Recipe recipe = node.recipe;
+  if (recipe.kind == Recipe::Kind::scatter && recipe.axis == axis) {
+    recipe.extents.clear();
+    for (int rank = 0; rank < comm().size(); ++rank) {
+      const index_t* split = moved[at(group(rank))].data() + node.positions[at(rank)];
+      recipe.extents.push_back(split[1] - split[0]);
+    }
+  } else if (recipe.kind == Recipe::Kind::bricks) {
+    recipe.grids.clear();
+    recipe.splits.clear();
+    for (std::size_t number = 0; number < node.plans.size(); ++number) {
+      recipe.grids.push_back(node.plans[number].grid);
+      recipe.splits.push_back(node.plans[number].splits);
+      recipe.splits.back()[at(axis)] = moved[number];
+    }
+  }
+  return make(comm(), shape().with(axis, moved.front().back()), recipe, node.groups, node.reduction)
+      .on(device());
+}
+
+Layout Layout::permuted(std::span<const int> axes) const {
+  const Node& node = block();
+  std::vector<int> place(at(ndim()), -1);  // of each axis of this layout in the new one
+  bool each_once = axes.size() == place.size();
+  for (std::size_t i = 0; i < axes.size() && each_once; ++i) {
+    each_once = axes[i] >= 0 && axes[i] < ndim() && place[at(axes[i])] < 0;
+    if (each_once) place[at(axes[i])] = static_cast<int>(i);
+  }
+  require(each_once, "Layout::permuted: [{}] does not name each of the {} axes of {} once",
+          fmt::join(axes, ", "), ndim(), to_string(shape()));
+  const auto reordered = [&](const Index& old) {
+    Index result = old;
+    for (int i = 0; i < ndim(); ++i) result[i] = old[axes[at(i)]];
+    return result;
+  };
+  Recipe recipe = node.recipe;
+  if (recipe.kind == Recipe::Kind::scatter) recipe.axis = place[at(recipe.axis)];
+  if (recipe.kind == Recipe::Kind::bricks) {
+    recipe = {.kind = Recipe::Kind::bricks};
+    for (int level = 0; level < ndim(); ++level) {
+      recipe.order.push_back(place[at(node.recipe.axis_at(level))]);
+    }
+    for (const Node::GroupPlan& plan : node.plans) {
+      recipe.grids.push_back(reordered(plan.grid));
+      recipe.splits.emplace_back();
+      for (const int axis : axes) recipe.splits.back().push_back(plan.splits[at(axis)]);
+    }
+  }
+  return make(comm(), Shape(reordered(shape())), recipe, node.groups, node.reduction).on(device());
 }
 
 const Comm& Layout::comm() const { return node_->comm; }
@@ -344,15 +424,10 @@ int Layout::owner(const Index& position) const {
           "Layout::owner: {} is outside of an array of {}", to_string(position),
           to_string(shape()));
   if (box().contains(position)) return comm().rank();
-  const Node& node = *node_;
   Index cell = Index::filled(ndim(), 0);
   for (int axis = 0; axis < ndim(); ++axis) {
-    if (node.recipe.extents.empty() || node.recipe.axis != axis) {
-      cell[axis] = balanced_part_of(shape()[axis], grid()[axis], position[axis]);
-    } else {
-      const auto ends = splits(axis).subspan(1);
-      cell[axis] = std::upper_bound(ends.begin(), ends.end(), position[axis]) - ends.begin();
-    }
+    const auto ends = splits(axis).subspan(1);
+    cell[axis] = std::upper_bound(ends.begin(), ends.end(), position[axis]) - ends.begin();
   }
   return rank_at(cell);
 }
@@ -370,7 +445,8 @@ Index Layout::coordinates(int rank) const {
   Index cell = Index::filled(ndim(), 0);
   if (is_replicated()) return cell;
   index_t position = node_->positions[at(rank)];
-  for (int axis = ndim() - 1; axis >= 0; --axis) {
+  for (int level = ndim() - 1; level >= 0; --level) {
+    const int axis = node_->recipe.axis_at(level);
     cell[axis] = position % cells[axis];
     position /= cells[axis];
   }
@@ -380,7 +456,12 @@ Index Layout::coordinates(int rank) const {
 int Layout::rank_at(const Index& cell) const {
   if (is_replicated()) return comm().rank();
   const Node::GroupPlan& plan = block().plan(comm().rank());
-  return plan.members[at(static_cast<int>(linear(Shape(plan.grid), cell)))];
+  index_t position = 0;
+  for (int level = 0; level < ndim(); ++level) {
+    const int axis = node_->recipe.axis_at(level);
+    position = position * plan.grid[axis] + cell[axis];
+  }
+  return plan.members[at(static_cast<int>(position))];
 }
 
 int Layout::group(int rank) const {
@@ -430,7 +511,14 @@ std::string Layout::describe() const {
   const Node& node = *node_;
   std::string how;
   switch (node.recipe.kind) {
-    case Recipe::Kind::scatter: how = fmt::format("cut along axis {}", node.recipe.axis); break;
+    case Recipe::Kind::scatter:
+      how = fmt::format("cut along axis {}", node.recipe.axis);
+      if (!node.recipe.extents.empty()) {
+        const std::span shown(node.recipe.extents.data(), at(std::min(8, comm().size())));
+        how +=
+            fmt::format(" into [{}{}]", fmt::join(shown, ", "), comm().size() > 8 ? ", ..." : "");
+      }
+      break;
     case Recipe::Kind::bricks: how = fmt::format("in bricks of {}", to_string(grid())); break;
     case Recipe::Kind::replicated: how = comm().size() == 1 ? "whole" : "replicated"; break;
   }

@@ -7,6 +7,8 @@
 #include "array/checks.hpp"
 #include "array/strides.hpp"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -30,7 +32,7 @@ bool is_one_run(const Box& part, const Box& box) {
 }
 
 /// Whether any rank gets something from another; all ranks come to the same conclusion.
-bool needs_messages(const Layout& source, const Layout& target) {
+bool moves_between_ranks(const Layout& source, const Layout& target) {
   if (source.is_replicated() || source.comm().size() == 1) return false;
   for (int rank = 0; rank < source.comm().size(); ++rank) {
     const Box& box = target.box(rank);
@@ -48,7 +50,7 @@ template <Scalar T>
 class Redistribution<T>::Plan final : public PeerReader {
  public:
   Plan(const Layout& from, const Layout& to)
-      : from_(from), to_(to), messages_(needs_messages(from, to)), rank_(from.comm().rank()) {
+      : from_(from), to_(to), messages_(moves_between_ranks(from, to)), rank_(from.comm().rank()) {
     direct_ = from.comm().shares_memory(from.device());
     for (int peer = 0; peer < from.comm().size(); ++peer) {
       outgoing_.add(transfer(from, rank_, to, peer), from.box(), peer == rank_);
@@ -83,6 +85,8 @@ class Redistribution<T>::Plan final : public PeerReader {
     comm.all_to_all_v(in, outgoing_.parts, out, incoming_.parts);
     for (int peer = 0; peer < comm.size() && !incoming_.in_place; ++peer) unpack(peer, y.data());
   }
+
+  bool needs_messages() const { return messages_; }
 
   /// Takes this rank's region of a peer's array into the target.
   void read(int peer, const void* memory) override {
@@ -168,6 +172,13 @@ template <Scalar T>
 Redistribution<T>& Redistribution<T>::operator=(Redistribution&&) noexcept = default;
 template <Scalar T>
 Redistribution<T>::~Redistribution() = default;
+
+template <Scalar T>
+bool Redistribution<T>::needs_messages() const {
+  return plan_ != nullptr ? plan_->needs_messages()
+                          : std::any_of(parts_.begin(), parts_.end(),
+                                        [](const auto& part) { return part.needs_messages(); });
+}
 
 template <Scalar T>
 void Redistribution<T>::run(const DistributedArray<T>& x, DistributedArray<T>& y) {

@@ -59,7 +59,86 @@ Box without_axis(const Box& box, int axis) {
 /// Copies of a layout share what they know.
 bool same_object(const Layout& a, const Layout& b) { return &a.comm() == &b.comm(); }
 
+/// Cells, ranks and owners agree with the boxes.
+void expect_consistent(const Layout& layout) {
+  expect_partition(layout);
+  const int me = layout.comm().rank();
+  for (const int rank : group_of(layout, me)) {
+    if (!layout.is_replicated()) {
+      EXPECT_EQ(layout.rank_at(layout.coordinates(rank)), rank);
+    }
+    for_each_point(layout.box(rank), [&](const Index& at) {
+      EXPECT_EQ(layout.owner(at), layout.is_replicated() ? me : rank);
+    });
+  }
+}
+
 }  // namespace
+
+TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
+  on_ranks([](Comm comm) {
+    const auto times = [](index_t factor, index_t divisor) {
+      return [=](std::span<const index_t> splits) {
+        std::vector<index_t> moved;
+        for (const index_t split : splits) moved.push_back(split * factor / divisor);
+        return moved;
+      };
+    };
+    for_all_blocks(comm, [&](const Layout& layout) {
+      for (int axis = 0; axis < layout.ndim(); ++axis) {
+        const Layout longer = layout.recut(axis, times(3, 1));
+        EXPECT_EQ(longer.shape(), layout.shape().with(axis, 3 * layout.shape()[axis]));
+        for (int rank = 0; rank < layout.comm().size(); ++rank) {
+          const Box& box = layout.box(rank);
+          EXPECT_EQ(longer.box(rank).offset[axis], 3 * box.offset[axis]);
+          EXPECT_EQ(longer.box(rank).shape, box.shape.with(axis, 3 * box.shape[axis]));
+          EXPECT_EQ(longer.group(rank), layout.group(rank));
+        }
+        if (layout.count() < 60) expect_consistent(longer);
+        EXPECT_EQ(longer.recut(axis, times(1, 3)), layout);
+        // What is left of it is cut as before.
+        for (int other = 0; other < layout.ndim(); ++other) {
+          const Layout rest = longer.without(other);
+          EXPECT_EQ(rest.box().shape, longer.box().shape.without(other));
+        }
+      }
+    });
+    const Layout layout = Layout::scatter(comm, {6});
+    EXPECT_THROW(layout.recut(1, times(1, 1)), ArgumentError);
+    EXPECT_THROW(layout.recut(0, [](auto) { return std::vector<index_t>{0}; }), ArgumentError);
+    EXPECT_THROW(
+        layout.recut(0, [](auto splits) { return std::vector<index_t>(splits.size(), 1); }),
+        ArgumentError);
+  });
+}
+
+TEST(Layout, permutes_its_axes_and_moves_nothing) {
+  on_ranks([](Comm comm) {
+    for_all_blocks(comm, [&](const Layout& layout) {
+      const int n = layout.ndim();
+      std::vector<int> axes;  // 1, 2, ..., 0, and back
+      std::vector<int> back;
+      for (int axis = 0; axis < n; ++axis) axes.push_back((axis + 1) % n);
+      for (int axis = 0; axis < n; ++axis) back.push_back((axis + n - 1) % n);
+      const Layout turned = layout.permuted(axes);
+      for (int rank = 0; rank < layout.comm().size(); ++rank) {
+        for (int axis = 0; axis < n; ++axis) {
+          EXPECT_EQ(turned.box(rank).offset[axis], layout.box(rank).offset[(axis + 1) % n]);
+          EXPECT_EQ(turned.box(rank).shape[axis], layout.box(rank).shape[(axis + 1) % n]);
+        }
+      }
+      expect_consistent(turned);
+      EXPECT_EQ(turned.permuted(back), layout);
+      for (int axis = 0; axis < n; ++axis) {
+        EXPECT_EQ(turned.without(axis).box().shape, turned.box().shape.without(axis));
+      }
+    });
+    const Layout layout = Layout::scatter(comm, {2, 3});
+    EXPECT_THROW(layout.permuted(std::vector{0}), ArgumentError);
+    EXPECT_THROW(layout.permuted(std::vector{0, 0}), ArgumentError);
+    EXPECT_THROW(layout.permuted(std::vector{0, 2}), ArgumentError);
+  });
+}
 
 TEST(Layout, boxes_partition_the_array) {
   on_ranks([](Comm comm) {

@@ -1,5 +1,5 @@
 // What arrays cost besides arithmetic: messages, counted by the communicator, and allocations,
-// counted by the memory pool and by the operator new of this file.
+// counted by the memory pool and by our operator new.
 
 #include "array/layouts.hpp"
 
@@ -9,46 +9,13 @@
 #include <weft/array/reductions.hpp>
 #include <weft/core/stream.hpp>
 
+#include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <vector>
-
-namespace {
-
-thread_local bool counting = false;
-thread_local long long news = 0;
-
-}  // namespace
-
-// Sanitizers have their own, which find more than these would.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool counts_news = false;
-#else
-constexpr bool counts_news = true;
-
-// Not inline: where GCC sees free through operator delete, it takes it for a mistake.
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  if (counting) ++news;
-  const auto step = static_cast<std::size_t>(alignment);
-  void* data = std::aligned_alloc(step, (bytes + step) / step * step);
-  if (data == nullptr) throw std::bad_alloc();
-  return data;
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  return operator new(bytes, std::align_val_t(alignof(std::max_align_t)));
-}
-[[gnu::noinline]] void operator delete(void* data) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, std::size_t) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-[[gnu::noinline]] void operator delete(void* data, std::size_t, std::align_val_t) noexcept {
-  std::free(data);
-}
-#endif
 
 namespace weft::test {
 namespace {
@@ -74,25 +41,6 @@ index_t sends_of(const HaloExchange<double>& made, const std::function<void()>& 
   const Calls calls = calls_of(comm, f);
   EXPECT_EQ(calls.all, calls.send + comm.stats()[CallKind::recv].calls);
   return calls.send;
-}
-
-/// Runs `step` once, and then a hundred times without a single allocation.
-void expect_no_allocation(const Comm& comm, const std::function<void()>& step) {
-  comm.check_calls(false);
-  for (int warm_up = 0; warm_up < 2; ++warm_up) step();
-  comm.barrier();
-  const index_t before = memory_stats(Device::cpu()).allocations;
-  comm.barrier();
-  news = 0;
-  counting = true;
-  for (int repeat = 0; repeat < 100; ++repeat) step();
-  counting = false;
-  comm.barrier();
-  EXPECT_EQ(memory_stats(Device::cpu()).allocations, before);
-  if (counts_news && world() == World::thread) {
-    EXPECT_EQ(news, 0);
-  }
-  comm.barrier();
 }
 
 std::vector<HaloWidth> widths_of_one(int ndim) {
@@ -252,18 +200,6 @@ TEST(Messages, on_a_device_are_not_waited_for) {
     EXPECT_EQ(Stream::host_waits(), before);
     comm.barrier();
   });
-}
-
-TEST(Messages, allocations_are_seen) {
-  news = 0;
-  counting = true;
-  ::operator delete(::operator new(8));
-  ::operator delete(::operator new(8, std::align_val_t(64)), std::align_val_t(64));
-  counting = false;
-  EXPECT_EQ(news, counts_news ? 2 : 0);
-  const index_t before = memory_stats(Device::cpu()).allocations;
-  DistributedArray<double>(Layout::local({3}));
-  EXPECT_EQ(memory_stats(Device::cpu()).allocations, before + 1);
 }
 
 TEST(Messages, nothing_is_allocated_in_a_loop) {

@@ -45,6 +45,10 @@ class DistributedArray {
   DistributedArray(Layout layout, Uninitialized);
   /// Works on the caller's memory: `count` elements on the layout's device, which must outlive it.
   static DistributedArray view(Layout layout, T* data, index_t count);
+  /// A view of nothing yet: rebind() comes before any use.
+  static DistributedArray unbound_view(Layout layout);
+  /// Lets a view work on other memory. Allocates nothing.
+  void rebind(T* data);
   /// Takes this rank's part of a global array that every rank has. No messages.
   static DistributedArray from_global(Layout layout, std::span<const T> values);
   /// Distributes an array that `root` has; other ranks pass nothing. One all_to_all.

@@ -56,6 +56,8 @@ class HaloExchange {
 
   const Layout& layout() const;
   HaloWidth width(int axis) const;
+  /// How many messages this rank sends in one run.
+  index_t message_count() const;
 
   /// Fetches the ghost cells. Between start and finish the array may be read but not written.
   void start(const DistributedArray<T>& x);

@@ -4,6 +4,7 @@
 #include <weft/core/device.hpp>
 #include <weft/core/shape.hpp>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +47,13 @@ class Layout {
   Layout within(std::span<const int> groups, const std::vector<index_t>& extents = {}) const;
   /// What remains after a reduction along an axis. Collective the first time if the axis is cut.
   Layout without(int axis) const;
+  /// The same ranks in the same cells of the grid, with one axis cut at other places: `recut` gets
+  /// the splits of a group (those of splits(axis)) and returns as many new ones, which begin with
+  /// 0, do not decrease, and end with the new extent.
+  Layout recut(int axis,
+               const std::function<std::vector<index_t>(std::span<const index_t>)>& recut) const;
+  /// Axis i is axes[i] of this layout; every rank keeps its elements.
+  Layout permuted(std::span<const int> axes) const;
 
   const Comm& comm() const;
   Device device() const;

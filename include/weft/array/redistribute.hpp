@@ -18,6 +18,8 @@ class Redistribution {
   Redistribution& operator=(Redistribution&&) noexcept;
   ~Redistribution();
 
+  /// Whether any rank gets something from another; else run() sends nothing.
+  bool needs_messages() const;
   /// y = x, in the other layout.
   void run(const DistributedArray<T>& x, DistributedArray<T>& y);
 

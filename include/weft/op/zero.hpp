@@ -1,0 +1,11 @@
+#pragma once
+
+#include <weft/op/linear_operator.hpp>
+
+namespace weft {
+
+/// x -> 0
+template <Scalar D, Scalar R = D>
+LinearOperator<D, R> zero(const Layout& domain, const Layout& range);
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#include <weft/array/random.hpp>
+
+#include <weft/core/complex.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include "array/random_kernels.hpp"
+
+namespace weft {
+
+template <Scalar T>
+void fill_random(DistributedArray<T>& x, std::uint64_t seed) {
+  if (x.layout().is_stack()) {
+    for (int index = 0; index < x.layout().part_count(); ++index) {
+      fill_random(x.part(index),
+                  seed + 0x632be59bd9b4e019U * static_cast<std::uint64_t>(index + 1));
+    }
+    return;
+  }
+  dispatch(x.device(), [&](auto device) {
+    kernels::fill_random(device, x.shape(), x.layout().box(), seed, kernel_cast(x.data()));
+  });
+}
+
+#define INSTANTIATE(T) template void fill_random(DistributedArray<T>&, std::uint64_t);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

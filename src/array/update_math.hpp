@@ -1,0 +1,41 @@
+#pragma once
+
+// How kernels put a value into their output, for *_kernels.cpp files only. Which of the two is
+// known before the loop, so that one of them never reads the output.
+
+#include "array/kernel_math.hpp"
+
+namespace weft::kernels {
+
+/// y = alpha value
+template <class T>
+struct Assigned {
+  T alpha;
+  template <class V>
+  WEFT_FUNCTION void operator()(V value, T& y) const {
+    y = alpha * value;
+  }
+};
+
+/// y = alpha value + beta y
+template <class T>
+struct Blended {
+  T alpha;
+  T beta;
+  template <class V>
+  WEFT_FUNCTION void operator()(V value, T& y) const {
+    y = alpha * value + beta * y;
+  }
+};
+
+/// Calls run(put), where put(value, y) is the one that alpha and beta ask for.
+template <class T, class F>
+void with_update(T alpha, T beta, F run) {
+  if (is_nonzero(beta)) {
+    run(Blended<T>{alpha, beta});
+  } else {
+    run(Assigned<T>{alpha});
+  }
+}
+
+}  // namespace weft::kernels

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <weft/array/layout.hpp>
+#include <weft/core/error.hpp>
+
+#include <fmt/core.h>
+
+#include <string>
+
+namespace weft::detail {
+
+/// "<this>, but <that>", where two layouts should be equal.
+inline std::string difference(const std::string& one, const Layout& a, const std::string& other,
+                              const Layout& b) {
+  return fmt::format("{} {}, but {} {}{}", one, a.describe(), other, b.describe(),
+                     a.comm() == b.comm() ? "" : ", on another communicator");
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,134 @@
+#include <weft/op/linear_operator.hpp>
+
+#include <weft/core/error.hpp>
+#include <weft/op/operator_algebra.hpp>
+
+#include "op/checks.hpp"
+
+#include <cmath>
+#include <functional>
+
+namespace weft {
+namespace {
+
+/// Arguments of an operator, checked before it is applied.
+template <class T, class U>
+void check(const char* call, const std::string& name, const Layout& takes, const Layout& gives,
+           const DistributedArray<T>& in, const DistributedArray<U>& out) {
+  if (!(in.layout() == takes)) {
+    refuse("{} of {}: {}", call, name,
+           detail::difference("the operator takes", takes, "the input is", in.layout()));
+  }
+  if (!(out.layout() == gives)) {
+    refuse("{} of {}: {}", call, name,
+           detail::difference("the operator gives", gives, "the output is", out.layout()));
+  }
+  const auto* in_begin = reinterpret_cast<const std::byte*>(in.data());
+  const auto* out_begin = reinterpret_cast<const std::byte*>(out.data());
+  const auto in_end = in_begin + in.local_count() * index_t{sizeof(T)};
+  const auto out_end = out_begin + out.local_count() * index_t{sizeof(U)};
+  const std::less<> before;
+  if (before(in_begin, out_end) && before(out_begin, in_end)) {
+    refuse("{} of {}: input and output share memory", call, name);
+  }
+}
+
+/// 12345678 as 12.3 M.
+std::string with_unit(double number) {
+  constexpr const char* units[] = {"", " k", " M", " G", " T", " P"};
+  int unit = 0;
+  for (; number >= 1000 && unit < 5; ++unit) number /= 1000;
+  return unit == 0 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}{}", number, units[unit]);
+}
+
+void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
+  const Cost cost = node.cost();
+  const bool square = node.domain() == node.range() && node.domain_type() == node.range_type();
+  text += fmt::format("{:{}}{}: {} {}", "", 2 * depth, node.name(), name_of(node.domain_type()),
+                      node.domain().describe());
+  if (!square) {
+    text += fmt::format(" -> {} {}", name_of(node.range_type()), node.range().describe());
+  }
+  text +=
+      fmt::format("; {} flops, {} bytes, {} message{}\n", with_unit(cost.flops),
+                  with_unit(cost.bytes), with_unit(cost.messages), cost.messages == 1 ? "" : "s");
+  for (const AnyOperatorNode* child : node.children()) append_tree(*child, depth + 1, text);
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& other) {
+  flops += other.flops;
+  bytes += other.bytes;
+  messages += other.messages;
+  return *this;
+}
+
+Cost AnyOperatorNode::cost() const {
+  Cost total;
+  for (const AnyOperatorNode* child : children()) total += child->cost();
+  return total;
+}
+
+Cost AnyOperatorNode::adjoint_cost() const {
+  const std::vector<const AnyOperatorNode*> nodes = children();
+  if (nodes.empty()) return cost();
+  Cost total;
+  for (const AnyOperatorNode* child : nodes) total += child->adjoint_cost();
+  return total;
+}
+
+bool AnyOperatorNode::capturable() const {
+  for (const AnyOperatorNode* child : children()) {
+    if (!child->capturable()) return false;
+  }
+  return true;
+}
+
+bool AnyOperatorNode::is_complex_linear() const {
+  if (!is_complex_type(domain_type_) || !is_complex_type(range_type_)) return false;
+  for (const AnyOperatorNode* child : children()) {
+    if (!child->is_complex_linear()) return false;
+  }
+  return true;
+}
+
+template <Scalar D, Scalar R>
+std::optional<LinearOperator<D, D>> OperatorNode<D, R>::normal() const {
+  return std::nullopt;
+}
+
+template <Scalar D, Scalar R>
+void LinearOperator<D, R>::forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+                                   Update<R> update) const {
+  check("forward", name(), domain(), range(), x, y);
+  node_->forward(x, y, update);
+}
+
+template <Scalar D, Scalar R>
+void LinearOperator<D, R>::adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+                                   Update<D> update) const {
+  check("adjoint", name(), range(), domain(), y, x);
+  node_->adjoint(y, x, update);
+}
+
+template <Scalar D, Scalar R>
+LinearOperator<D, D> LinearOperator<D, R>::normal() const {
+  if (auto shorter = node_->normal()) return *shorter;
+  return weft::adjoint(*this) * *this;
+}
+
+template <Scalar D, Scalar R>
+std::string LinearOperator<D, R>::describe() const {
+  std::string text;
+  append_tree(*node_, 0, text);
+  return text;
+}
+
+#define INSTANTIATE(D, R)            \
+  template class OperatorNode<D, R>; \
+  template class LinearOperator<D, R>;
+WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

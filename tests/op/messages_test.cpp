@@ -1,0 +1,197 @@
+// What operators cost besides arithmetic: messages, counted by the communicator, and allocations,
+// counted by the memory pool and by our operator new.
+
+#include <weft/op/blocks.hpp>
+#include <weft/op/complex_parts.hpp>
+#include <weft/op/diagonal.hpp>
+#include <weft/op/halo.hpp>
+#include <weft/op/identity.hpp>
+#include <weft/op/pad.hpp>
+#include <weft/op/redistribute.hpp>
+#include <weft/op/restriction.hpp>
+#include <weft/op/sum_along.hpp>
+#include <weft/op/transpose_axes.hpp>
+#include <weft/op/zero.hpp>
+
+#include "op/support/check_operator.hpp"
+#include "support/allocations.hpp"
+
+namespace weft::test {
+namespace {
+
+/// So many calls are made, by either direction, and the operator says so.
+template <Scalar D, Scalar R>
+void expect_calls(const LinearOperator<D, R>& a, index_t forward, index_t adjoint) {
+  SCOPED_TRACE(a.describe());
+  const Comm& comm = a.domain().comm();
+  auto x = make_array<D>(a.domain());
+  auto y = make_array<R>(a.range());
+  const auto go = [&] { a.forward(x, y, {2, 3}); };
+  const auto go_back = [&] { a.adjoint(y, x, {2, 3}); };
+  EXPECT_EQ(calls_of(comm, go), forward);
+  EXPECT_EQ(calls_of(comm, go_back), adjoint);
+  EXPECT_EQ(a.cost().messages, static_cast<double>(forward));
+  EXPECT_EQ(a.adjoint_cost().messages, static_cast<double>(adjoint));
+}
+
+template <Scalar D, Scalar R>
+void expect_allocates_nothing(const Comm& comm, const LinearOperator<D, R>& a) {
+  SCOPED_TRACE(a.describe());
+  auto x = make_array<D>(a.domain());
+  auto y = make_array<R>(a.range());
+  expect_no_allocation(comm, [&] {
+    a.forward(x, y);
+    a.forward(x, y, {0, 1});
+    a.adjoint(y, x);
+    a.adjoint(y, x, {0, 1});
+  });
+}
+
+/// One of each, on one layout, and some made of several.
+template <class F>
+void for_each_operator(const Layout& layout, F f) {
+  using T = std::complex<float>;
+  const Comm& comm = layout.comm();
+  const int ndim = layout.ndim();
+  const auto A = diagonal(make_array<T>(layout));
+  const auto S = sum_along<T>(layout, {.axis = 0});
+  f(identity<T>(layout));
+  f(zero<T>(layout, layout));
+  f(A);
+  f(restriction<T>(layout, {0, 1, 1}, {.axis = 0}));
+  f(pad<T>(layout, std::vector<PadWidth>(static_cast<std::size_t>(ndim), {1, 2})));
+  f(S);
+  f(transpose_axes<T>(layout, {1, 0}));
+  f(real_part<T>(layout));
+  f(imag_part<T>(layout));
+  f(conjugation<T>(layout));
+  f(halo<T>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(ndim), {1, 1})));
+  f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
+  f(T{1, 2} * (A * A + pow(A, 3)) - adjoint(A));
+  f(transpose(A));
+  f(T{0, 1} * conjugation<T>(layout));
+  f(vstack({S, S * A}));
+  f(hstack({A, A}));
+  f(block({{A, zero<T>(layout, layout)}, {A, adjoint(A)}}));
+  f((A * A).normal());
+}
+
+template <Scalar T>
+std::vector<LinearOperator<T>> some_local_operators(Device device) {
+  const Layout grid = Layout::local({3, 4}).on(device);
+  return {diagonal(make_array<T>(grid)), identity<T>(grid)};
+}
+
+}  // namespace
+
+TEST(Messages, what_needs_none_sends_none) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    for_operator_layouts<std::complex<float>>(comm, {6, 5}, [&](const Layout& layout) {
+      using T = std::complex<double>;
+      const auto A = diagonal(make_array<T>(layout));
+      expect_calls(identity<T>(layout), 0, 0);
+      expect_calls(zero<T>(layout, layout), 0, 0);
+      expect_calls(A, 0, 0);
+      expect_calls(restriction<T>(layout, {0, 2, 2}, {.axis = 0}), 0, 0);
+      expect_calls(restriction<T>(layout, {0, 2, 2}, {.axis = 1}), 0, 0);
+      expect_calls(pad<T>(layout, {{1, 2}, {0, 1}}), 0, 0);
+      expect_calls(transpose_axes<T>(layout, {1, 0}), 0, 0);
+      expect_calls(real_part<T>(layout), 0, 0);
+      expect_calls(conjugation<T>(layout), 0, 0);
+      expect_calls(2 * A * A - adjoint(A), 0, 0);
+      expect_calls(transpose(A), 0, 0);
+      expect_calls(vstack({A, A}), 0, 0);
+      expect_calls(block({{A, A}, {A, A}}), 0, 0);
+    });
+  });
+}
+
+TEST(Messages, sums_are_one_allreduce_where_the_axis_is_cut) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout rows = Layout::scatter(comm, {6, 5});
+    expect_calls(sum_along<float>(rows, {.axis = 0}), one, 0);
+    expect_calls(sum_along<float>(rows, {.axis = 1}), 0, 0);
+    expect_calls(sum_along<float>(Layout::replicated(comm, {6, 5}), {.axis = 0}), 0, 0);
+    const Layout bricks = Layout::bricks(comm, {6, 5}, wide_grid(comm.size(), 2));
+    const auto S = sum_along<float>(bricks, {.axis = 1});
+    const auto x = make_array<float>(bricks);
+    auto y = make_array<float>(S.range());
+    const Comm line = bricks.line_comm(1);
+    if (!line.valid() || line.size() == 1) return;
+    EXPECT_EQ(calls_of(line, [&] { S.forward(x, y, {2, 3}); }), 1);
+  });
+}
+
+TEST(Messages, redistribution_is_one_call_or_none) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout rows = Layout::scatter(comm, {8, 8});
+    const auto turned = redistribute<double>(rows, Layout::scatter(comm, {8, 8}, 1));
+    expect_calls(turned, one, one);
+    expect_calls(redistribute<double>(Layout::replicated(comm, {8, 8}), rows), 0, one);
+    expect_calls(redistribute<double>(rows, rows), 0, 0);
+    expect_calls(transpose_axes<double>(rows, {1, 0}, {.range = rows}), one, one);
+  });
+}
+
+TEST(Messages, halos_are_a_message_to_each_neighbour) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const auto H = halo<double>(Layout::scatter(comm, {3 * comm.size(), 4}), {{1, 1}, {1, 1}});
+    const bool first = comm.rank() == 0;
+    const bool last = comm.rank() == comm.size() - 1;
+    const index_t neighbours = (first ? 0 : 1) + (last ? 0 : 1);
+    const auto x = make_array<double>(H.domain());
+    auto y = make_array<double>(H.range());
+    const auto go = [&] { H.forward(x, y); };
+    EXPECT_EQ(calls_of(comm, go), 2 * neighbours);  // a send and a receive each
+    EXPECT_EQ(H.cost().messages, static_cast<double>(neighbours));
+  });
+}
+
+TEST(Messages, blocks_over_ranks_send_the_model_once) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    using T = float;
+    const auto mine = some_local_operators<T>(Device::cpu());
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    expect_calls(block_diag(comm, mine), 0, 0);
+    expect_calls(vstack(comm, mine), 0, one);
+    expect_calls(hstack(comm, mine), one, 0);
+    const auto A = vstack(comm, mine);
+    auto x = make_array<T>(A.domain());
+    const auto y = make_array<T>(A.range());
+    comm.reset_stats();
+    A.adjoint(y, x);
+    EXPECT_EQ(comm.stats().total().calls, one);
+    EXPECT_EQ(comm.stats()[CallKind::allreduce].calls, one);
+    EXPECT_EQ(comm.stats().total().bytes, one * 12 * index_t{sizeof(T)});
+  });
+}
+
+TEST(Messages, applying_allocates_nothing) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);  // before it is split, since comparing calls allocates
+    for (const Layout& layout :
+         {Layout::scatter(comm, {6, 5}), Layout::bricks(comm, {6, 5}, wide_grid(comm.size(), 2)),
+          Layout::replicated(comm, {6, 5})}) {
+      for_each_operator(layout, [&](const auto& a) { expect_allocates_nothing(comm, a); });
+    }
+    const auto mine = some_local_operators<double>(Device::cpu());
+    expect_allocates_nothing(comm, block_diag(comm, mine));
+    expect_allocates_nothing(comm, vstack(comm, mine));
+    expect_allocates_nothing(comm, hstack(comm, mine));
+    const Layout two = Layout::stack({Layout::local({3}), Layout::local({4})});
+    const auto parts = std::vector{
+        block_diag({identity<double>(Layout::local({3})), identity<double>(Layout::local({4}))})};
+    EXPECT_EQ(parts[0].domain(), two);
+    expect_allocates_nothing(comm, vstack(comm, parts));
+    expect_allocates_nothing(comm, block_diag(comm, parts));
+  });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,88 @@
+#pragma once
+
+// Operators against matrices that tests make from their definitions. Global arrays are taken in
+// row-major order, and the parts of a stack one after the other. Vectors are small whole numbers:
+// where the entries of a matrix are such too, results have one right value, bit by bit.
+
+#include <weft/op/linear_operator.hpp>
+#include <weft/op/operator_algebra.hpp>
+
+#include "array/layouts.hpp"
+#include "support/ranks.hpp"
+
+#include <functional>
+#include <vector>
+
+namespace weft::test {
+
+/// What is expected of an operator: A x = on_real Re(x) + on_imag Im(x).
+template <Scalar D, Scalar R = D>
+struct Expected {
+  using Entry = std::function<R(index_t row, index_t column)>;
+
+  /// The operator of a matrix.
+  Expected(index_t rows, index_t columns, const Entry& entry);
+  /// An operator that is linear over real numbers only.
+  Expected(index_t rows, index_t columns, const Entry& on_real, const Entry& on_imag);
+
+  std::vector<R> forward(const std::vector<D>& x) const;
+  /// By the real inner product.
+  std::vector<D> adjoint(const std::vector<R>& y) const;
+
+  index_t rows;
+  index_t columns;
+  std::vector<R> on_real;
+  std::vector<R> on_imag;
+};
+
+/// Compares forward and adjoint, alone and added to what is there; that outputs are not read where
+/// they should not be, and inputs not written; adjoint(A), its adjoint, and the dot test. The
+/// tolerance is relative to the largest element; 0 means bit by bit.
+template <Scalar D, Scalar R>
+void check_operator(const LinearOperator<D, R>& a, const Expected<D, R>& expected,
+                    double tolerance = 0);
+
+/// f(layout) for layouts of all kinds of one shape, on the CPU and on other_device(). If that is
+/// the debug device, for complex<float> and some of the layouts only: it is slow, and finds what it
+/// is made to find, memory touched from the wrong side, with any of them.
+template <Scalar T>
+void for_operator_layouts(const Comm& comm, const Shape& shape, const LayoutTest& f) {
+  const std::vector<NamedLayout> all = layouts(comm, shape);
+  for_each_layout(all, f);
+  const bool debug = other_device().kind == DeviceKind::debug;
+  if (debug && !std::same_as<T, std::complex<float>>) return;
+  for (std::size_t i = 0; i < all.size(); i += debug ? 5 : 1) {
+    SCOPED_TRACE(all[i].name + " on " + to_string(other_device()));
+    f(all[i].layout.on(other_device()));
+  }
+}
+
+/// An operator with a matrix of small whole numbers, all of them: for tests of what is made of
+/// operators. Takes and gives any layouts.
+template <Scalar D, Scalar R = D>
+LinearOperator<D, R> some_operator(const Layout& domain, const Layout& range, int seed);
+/// Its matrix.
+template <Scalar D, Scalar R = D>
+Expected<D, R> some_matrix(index_t rows, index_t columns, int seed);
+
+/// The collective calls and sends that f makes on this rank.
+index_t calls_of(const Comm& comm, const std::function<void()>& f);
+
+/// An error of class E on this rank whose text has all of `words`; after which the ranks still work
+/// together.
+template <class E>
+void expect_error(const Comm& comm, const std::vector<std::string>& words,
+                  const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error, but one was expected with '" << words.front() << "'";
+  } catch (const E& error) {
+    for (const std::string& word : words) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
+          << "'" << word << "' is not in: " << error.what();
+    }
+  }
+  EXPECT_EQ(comm.allreduce(1), comm.size());
+}
+
+}  // namespace weft::test
