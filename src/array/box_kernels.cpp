@@ -97,22 +97,67 @@ struct Clear {
 /// f(source, target) for all points of a box. The steps of the innermost loop are passed apart, so
 /// that the compiler can see where they are one.
 template <class T, class F>
-void visit_rows(Cuda device, const Loops& loops, const T* from, index_t from_step, T* to,
-                index_t to_step, F f) {
+void visit_points(Cuda device, const Loops& loops, const T* from, index_t from_step, T* to,
+                  index_t to_step, F f) {
   const int last = loops.depth - 1;
   for_each(device, 1, loops.rows(), loops.extent[last],
            [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
              const T* source = from + k * from_step;
              T* target = to + k * to_step;
              index_t rest = row;
-             for (int level = last - 1; level >= 0; --level) {
+             for (int level = last - 1; level > 0; --level) {
                const index_t position = rest % loops.extent[level];
                rest /= loops.extent[level];
                source += position * loops.from[level];
                target += position * loops.to[level];
              }
+             if (last > 0) {
+               source += rest * loops.from[0];
+               target += rest * loops.to[0];
+             }
              f(*source, *target);
            });
+}
+
+/// f for all elements of two packs.
+template <class F>
+struct ForPack {
+  F f;
+  template <class T>
+  __device__ void operator()(const detail::Pack<T>& source, detail::Pack<T>& target) const {
+    const detail::Pack<T> in = source;
+    detail::Pack<T> out = target;
+#pragma unroll
+    for (int k = 0; k < detail::Pack<T>::width; ++k) f(in.at[k], out.at[k]);
+    target = out;
+  }
+};
+
+/// Counts in packs of `width` elements; false if the rows do not divide into them.
+bool make_packed(Loops& loops, index_t width) {
+  for (int level = 0; level + 1 < loops.depth; ++level) {
+    if (loops.from[level] % width != 0 || loops.to[level] % width != 0) return false;
+    loops.from[level] /= width;
+    loops.to[level] /= width;
+  }
+  const int last = loops.depth - 1;
+  if (loops.extent[last] % width != 0) return false;
+  loops.extent[last] /= width;
+  return true;
+}
+
+template <class T, class F>
+void visit_rows(Cuda device, const Loops& loops, const T* from, index_t from_step, T* to,
+                index_t to_step, F f) {
+  using Pack = detail::Pack<T>;
+  Loops packed = loops;
+  if (from_step == 1 && to_step == 1 && Pack::width > 1 && detail::is_aligned(from) &&
+      detail::is_aligned(to) && make_packed(packed, Pack::width)) {
+    visit_points(device, packed, reinterpret_cast<const Pack*>(from), 1,
+                 reinterpret_cast<Pack*>(to), 1, ForPack<F>{f});
+  } else {
+    visit_points(device, loops, from, from_step, to, to_step, f);
+  }
 }
 
 #else

@@ -305,7 +305,9 @@ Comm Comm::split(int color, int key) const {
   if (state().gpu_transport == state().transport) {
     part->gpu_transport = part->transport;
   } else if (state().gpu_transport != nullptr) {
-    part->gpu_transport = state().gpu_transport->split(alone ? -1 : color, key);
+    // In the order that the host's transport has found.
+    const int place = alone ? 0 : part->transport->rank();
+    part->gpu_transport = state().gpu_transport->split(alone ? -1 : color, place);
   }
   if (part->transport == nullptr) return {std::shared_ptr<CommState>(), device_};
   part->checking = state().checking;
