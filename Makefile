@@ -3,12 +3,13 @@
 JOBS ?= $(shell nproc)
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
+PRESET ?= release# of make test; cpu leaves CUDA out
 
 cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
 linted_files = find apps examples src -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench format lint docs sanitize test-mpich clean
+.PHONY: help setup demo test gpu-check bench format lint docs sanitize test-mpich clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,8 +22,12 @@ demo: setup ## Build and run the tour of distributed arrays, on 4 ranks
 	cmake --build --preset release -j $(JOBS) --target array_tour
 	build/release/examples/array_tour --ranks 4
 
-test: setup build-release ## Build and run all tests
-	ctest --preset release -j $(JOBS)
+test: setup ## Build and run all tests
+	$(MAKE) --no-print-directory build-$(PRESET)
+	ctest --preset $(PRESET) -j $(JOBS)
+
+gpu-check: setup ## Run all tests on the GPU of this machine, in every way to share it
+	scripts/gpu-check
 
 bench: setup build-release ## Run all benchmarks; results in build/bench/*.json
 	scripts/bench
