@@ -28,5 +28,6 @@ class Subcommand {
 
 std::unique_ptr<Subcommand> make_bench();
 std::unique_ptr<Subcommand> make_info();
+std::unique_ptr<Subcommand> make_selftest();
 
 }  // namespace weft::app

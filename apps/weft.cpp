@@ -18,6 +18,7 @@ using Maker = std::unique_ptr<Subcommand> (*)();
 constexpr Maker makers[] = {
     make_info,
     make_bench,
+    make_selftest,
 };
 
 struct Choice {
@@ -64,7 +65,7 @@ std::string read(CLI::App& weft, std::vector<Choice>& choices, const Subcommand*
 }
 
 int run(int argc, char** argv) {
-  CLI::App weft("Distributed arrays over one communicator: what is there, and how fast it is.",
+  CLI::App weft("Distributed arrays and linear operators: what is there, whether it is right, and how fast it is.",
                 "weft");
   weft.set_version_flag("--version", std::string(version()));
   weft.require_subcommand(1);

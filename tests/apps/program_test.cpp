@@ -166,6 +166,18 @@ TEST(Program, info_tells_build_machine_and_route) {
 
 // bench
 
+TEST(Program, selftest_tries_all_operators) {
+  for (const char* how : {"--ranks 1", "--ranks 3", "--ranks 3 --device debug"}) {
+    const Ended ended = run(fmt::format("$W selftest {}", how));
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    EXPECT_TRUE(contains(ended.output, "all passed")) << ended.output;
+    for (const char* name : {"diagonal", "halo", "vstack over ranks", "c128"}) {
+      EXPECT_TRUE(contains(ended.output, name)) << ended.output;
+    }
+  }
+  EXPECT_EQ(run("$W selftest --shape 3 9 9").code, 2);
+}
+
 TEST(Program, every_call_is_right_on_threads) {
   for (const bench::Case& each : bench::all_cases()) {
     for (const int ranks : {1, 2, 3, 4}) {

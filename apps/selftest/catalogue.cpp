@@ -1,0 +1,53 @@
+#include "selftest/catalogue.hpp"
+
+#include <weft/array/random.hpp>
+#include <weft/weft.hpp>
+
+#include <complex>
+
+namespace weft::app {
+
+template <Scalar T>
+std::vector<CatalogueEntry> catalogue(const Layout& layout) {
+  std::vector<CatalogueEntry> entries;
+  const auto add = [&](const std::string& name, const auto& a) {
+    entries.push_back({name, [a] { return dot_test(a); }});
+  };
+  const Comm& comm = layout.comm();
+  const Shape& shape = layout.shape();
+  const int last = shape.ndim() - 1;
+  DistributedArray<T> d(layout, uninitialized);
+  fill_random(d, 7);
+
+  add("identity", identity<T>(layout));
+  add("zero", zero<T>(layout, layout));
+  add("diagonal", diagonal<T>(d));
+  add("restriction", restriction<T>(layout, {0, 2, 2, shape[last] - 1}));
+  add("transpose_axes", transpose_axes<T>(layout, {last, 0, 1}));
+  add("pad", pad<T>(layout, {{1, 2}, {0, 3}, {2, 0}}));
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("sum_along, axis {}", axis), sum_along<T>(layout, {.axis = axis}));
+  }
+  add("redistribute", redistribute<T>(layout, Layout::scatter(comm, shape, 1).on(layout.device())));
+  add("real_part", real_part<T>(layout));
+  add("imag_part", imag_part<T>(layout));
+  add("conjugation", conjugation<T>(layout));
+  add("halo", halo<T>(layout, {{1, 2}, {1, 0}, {2, 1}}, {.boundary = Boundary::reflect}));
+
+  const auto scaling = diagonal<T>(d);
+  add("2 A - A^H A", 2 * scaling - adjoint(scaling) * scaling);
+  add("vstack", vstack({scaling, identity<T>(layout)}));
+  add("hstack", hstack({scaling, identity<T>(layout)}));
+  add("block_diag", block_diag({scaling, identity<T>(layout)}));
+  const Layout local = Layout::local({5 + comm.rank()}).on(layout.device());
+  const Layout model = Layout::local({5}).on(layout.device());
+  add("block_diag over ranks", block_diag(comm, std::vector{identity<T>(local)}));
+  add("vstack over ranks", vstack(comm, std::vector{3 * identity<T>(model)}));
+  return entries;
+}
+
+#define INSTANTIATE(T) template std::vector<CatalogueEntry> catalogue<T>(const Layout&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft::app

@@ -1,0 +1,104 @@
+#include <weft/comm/info.hpp>
+#include <weft/comm/print.hpp>
+#include <weft/core/error.hpp>
+
+#include "selftest/catalogue.hpp"
+#include "subcommand.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <complex>
+#include <map>
+
+namespace weft::app {
+namespace {
+
+struct NamedLayout {
+  std::string name;
+  Layout layout;
+};
+
+std::vector<NamedLayout> layouts_of(const Comm& world, const Shape& shape) {
+  const auto on_device = [&](const Layout& layout) { return layout.on(world.device()); };
+  return {{"rows", on_device(Layout::scatter(world, shape))},
+          {"last axis", on_device(Layout::scatter(world, shape, shape.ndim() - 1))},
+          {"bricks", on_device(Layout::bricks(world, shape))},
+          {"replicated", on_device(Layout::replicated(world, shape))}};
+}
+
+/// What came of one operator, over all layouts.
+struct Row {
+  int tests = 0;
+  double worst = 0;
+  double tolerance = 0;
+  std::string failed;  // layouts
+};
+
+class SelfTest final : public Subcommand {
+ public:
+  CLI::App* declare(CLI::App& weft) override {
+    CLI::App* app = weft.add_subcommand(
+        "selftest", "Runs the dot test over all operators, on this machine, transport and device");
+    app->add_option("--shape", shape_, "of the arrays, three extents of at least 4")->expected(3);
+    return app;
+  }
+
+  void check() override {
+    for (const index_t extent : shape_) {
+      require(extent >= 4, "selftest: an extent of {}; at least 4 are needed", extent);
+    }
+  }
+
+  int run(const Comm& world) const override {
+    const Route route = world.route(world.device());
+    print(world, "# weft {} selftest: {} ranks on {}, arrays of {} x {} x {} on {} (route: {})\n",
+          version(), world.size(), world.transport(), shape_[0], shape_[1], shape_[2],
+          to_string(world.device()), route.name);
+    print(world,
+          "# error: |<A x, y> - <x, A^H y>| over the larger of |A x| |y| and |x| |A^H y|, on the "
+          "worst layout\n");
+    print(world, "{:<28}{:>6}{:>8}{:>12}{:>12}\n", "operator", "type", "tests", "error", "allowed");
+    int failed = 0;
+    failed += run_type<float>(world);
+    failed += run_type<double>(world);
+    failed += run_type<std::complex<float>>(world);
+    failed += run_type<std::complex<double>>(world);
+    print(world, "{}\n", failed == 0 ? "all passed" : fmt::format("{} FAILED", failed));
+    return failed == 0 ? 0 : 1;
+  }
+
+ private:
+  template <Scalar T>
+  int run_type(const Comm& world) const {
+    std::vector<std::string> order;
+    std::map<std::string, Row> rows;
+    for (const auto& [layout_name, layout] : layouts_of(world, Shape(Index(shape_)))) {
+      for (const CatalogueEntry& entry : catalogue<T>(layout)) {
+        if (!rows.contains(entry.name)) order.push_back(entry.name);
+        Row& row = rows[entry.name];
+        const DotTestResult result = entry.dot_test();
+        ++row.tests;
+        row.worst = std::max(row.worst, result.error);
+        row.tolerance = result.tolerance;
+        if (!result.passed()) row.failed += " " + layout_name;
+      }
+    }
+    int failed = 0;
+    for (const std::string& name : order) {
+      const Row& row = rows[name];
+      if (!row.failed.empty()) ++failed;
+      print(world, "{:<28}{:>6}{:>8}{:>12.1e}{:>12.1e}{}\n", name, name_of(dtype_of<T>), row.tests,
+            row.worst, row.tolerance, row.failed.empty() ? "" : "  FAILED on" + row.failed);
+    }
+    return failed;
+  }
+
+  std::vector<index_t> shape_ = {11, 9, 13};
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_selftest() { return std::make_unique<SelfTest>(); }
+
+}  // namespace weft::app
