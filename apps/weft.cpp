@@ -65,8 +65,10 @@ std::string read(CLI::App& weft, std::vector<Choice>& choices, const Subcommand*
 }
 
 int run(int argc, char** argv) {
-  CLI::App weft("Distributed arrays and linear operators: what is there, whether it is right, and how fast it is.",
-                "weft");
+  CLI::App weft(
+      "Distributed arrays and linear operators: what is there, whether it is right, and how fast "
+      "it is.",
+      "weft");
   weft.set_version_flag("--version", std::string(version()));
   weft.require_subcommand(1);
   std::vector<Choice> choices;

@@ -1,5 +1,5 @@
-// Fills an array on the GPU from a formula and looks at it. Compiled by nvcc, so that the GPU can run
-// the lambda; arrays that are elsewhere are filled by the same line.
+// Fills an array on the GPU from a formula and looks at it. Compiled by nvcc, so that the GPU can
+// run the lambda; arrays that are elsewhere are filled by the same line.
 //   fill_on_gpu --device cuda
 
 #include <weft/weft.hpp>
