@@ -1,4 +1,5 @@
 #include <weft/comm/info.hpp>
+#include <weft/comm/launch.hpp>
 #include <weft/comm/print.hpp>
 #include <weft/core/device_info.hpp>
 
@@ -20,7 +21,8 @@ std::vector<Fact> all_facts(const Comm& world) {
   facts.push_back({"travel", "ranks", fmt::format("{} on {}", world.size(), world.transport())});
   facts.push_back(route_fact(world, Device::cpu()));
   Device device = world.device();
-  if (device == Device::cpu() && device_count(DeviceKind::cuda) > 0) device = Device::cuda();
+  const bool all_have_gpus = world.allreduce(device_count(DeviceKind::cuda), ReduceOp::min) > 0;
+  if (device == Device::cpu() && all_have_gpus) device = gpu_of_rank(world);
   if (device != Device::cpu()) facts.push_back(route_fact(world, device));
   return facts;
 }

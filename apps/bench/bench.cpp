@@ -20,6 +20,8 @@ class Bench final : public app::Subcommand {
   int run(const Comm& world) const override;
 
  private:
+  /// What the options ask of these ranks that cannot be.
+  std::string complaint(const Comm& world) const;
   Row measure_row(const Comm& world, const Raw* raw, const Where& at, const Plan& plan,
                   std::optional<ReduceOp> op) const;
   std::vector<Row> measure_rows(const Comm& world, const Raw* raw) const;
@@ -71,12 +73,22 @@ std::vector<Row> Bench::measure_rows(const Comm& world, const Raw* raw) const {
   return rows;
 }
 
-int Bench::run(const Comm& world) const {
+std::string Bench::complaint(const Comm& world) const {
   if (options_.root.value_or(0) >= world.size()) {
-    if (world.rank() == 0) {
-      fmt::print(stderr, "weft: bench: --root {}, but there are {} ranks\n", *options_.root,
-                 world.size());
-    }
+    return fmt::format("--root {}, but there are {} ranks", *options_.root, world.size());
+  }
+  const std::string route = world.route(world.device()).name;
+  const bool capturable = route == "self" || route == "nccl";
+  if (options_.graph > 0 && world.device().kind == DeviceKind::cuda && !capturable) {
+    return fmt::format("--graph: calls on the route '{}' cannot be recorded", route);
+  }
+  return {};
+}
+
+int Bench::run(const Comm& world) const {
+  const std::string text = complaint(world);
+  if (!text.empty()) {
+    if (world.rank() == 0) fmt::print(stderr, "weft: bench: {}\n", text);
     return usage_code;
   }
   std::ofstream file = open_json(world, options_.json);

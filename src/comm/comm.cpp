@@ -123,6 +123,14 @@ Transport* carrier(const CommState& state, Device where, const char* call) {
   return state.gpu_transport.get();
 }
 
+/// Begins messages that the GPU's transport holds back, before a call on another one: a rank that
+/// waits there would keep its peers from them.
+void flush_gpu(const CommState& state, const Transport* next) {
+  if (state.gpu_transport != nullptr && state.gpu_transport.get() != next) {
+    state.gpu_transport->flush();
+  }
+}
+
 /// Replaces device memory by host copies of it, and remembers what is to be done in the end.
 std::unique_ptr<detail::Staging> stage(CallKind kind, ConstMemory& in, Memory& out) {
   auto staging = std::make_unique<detail::Staging>();
@@ -151,6 +159,7 @@ Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const
                    ConstMemory in, Memory out, ReduceOp op, When when, Issue issue) {
   const Device where = kind == CallKind::recv ? out.where : in.where;
   Transport* transport = carrier(*state, where, name_of(kind).data());
+  flush_gpu(*state, transport);
   record(*state, kind, traffic);
   const detail::CallTimer timer(*state, kind);
   std::unique_ptr<detail::Staging> staging;
@@ -221,8 +230,10 @@ namespace {
 /// A rank that is alone needs nobody to move its memory.
 void keep_to_self(CommState& state) {
   if (state.transport->size() > 1) return;
-  state.gpu_transport =
-      state.transport->accepts(Device::cuda()) ? state.transport : detail::make_self_transport();
+  const bool direct =
+      state.transport->accepts(Device::cuda()) && state.transport->ordered_on_stream();
+  state.gpu_transport = direct ? state.transport : detail::make_self_transport();
+  state.gpu.reset();
   state.route = {"self", "there is one rank"};
 }
 
@@ -240,17 +251,17 @@ std::vector<detail::RouteFacts> exchange_facts(Transport& host, Device device) {
 
 void choose_gpu_transport(CommState& state, Device device) {
   const auto facts = exchange_facts(*state.transport, device);
-  state.route = detail::choose_route(state.transport->name(), facts);
-  state.gpu = device;
-  state.gpu_transport = nullptr;
-  if (state.route.name == "thread" || state.route.name == "mpi") {
-    state.gpu_transport = state.transport;
-  }
+  const Route route = detail::choose_route(state.transport->name(), facts);
+  std::shared_ptr<Transport> transport;
+  if (route.name == "thread" || route.name == "mpi") transport = state.transport;
 #ifdef WEFT_WITH_NCCL
-  if (state.route.name == "nccl") {
-    state.gpu_transport = detail::make_nccl_transport(*state.transport, device);
-  }
+  if (route.name == "nccl") transport = detail::make_nccl_transport(state.transport, device);
 #endif
+  state.route = route;
+  state.gpu = device;
+  // Requests may still refer to the one before.
+  if (state.gpu_transport != nullptr) state.retired.push_back(state.gpu_transport);
+  state.gpu_transport = transport;
 }
 
 }  // namespace
@@ -286,8 +297,11 @@ Route Comm::route(Device device) const {
 
 Comm Comm::on(Device device) const {
   require_available(device);
-  if (device.kind == DeviceKind::cuda && size() > 1 && state().gpu != device) {
-    choose_gpu_transport(state(), device);
+  if (device.kind == DeviceKind::cuda && size() > 1) {
+    std::int32_t changes = state().gpu != device ? 1 : 0;
+    state().transport->allreduce(ConstMemory(&changes, 1), Memory(&changes, 1), ReduceOp::max,
+                                 When::now);
+    if (changes != 0) choose_gpu_transport(state(), device);
   }
   return {state_, device};
 }
@@ -299,6 +313,7 @@ bool operator==(const Comm& a, const Comm& b) {
 
 Comm Comm::split(int color, int key) const {
   verify_if_checking(state(), {detail::split_code, any, any, any, any, any});
+  flush_gpu(state(), nullptr);
   auto part = std::make_shared<CommState>();
   part->transport = state().transport->split(color, key);
   const bool alone = part->transport == nullptr || part->transport->size() == 1;

@@ -72,6 +72,7 @@ namespace weft {
 
 void Comm::agree(std::string_view complaint) const {
   if (checks_calls()) verify(state(), {detail::agree_code, -1, -1, -1, -1, -1});
+  flush();
   const auto length = static_cast<index_t>(complaint.size());
   std::vector<index_t> lengths(static_cast<std::size_t>(size()));
   Parts one_each;

@@ -28,7 +28,8 @@ struct CommState {
   std::shared_ptr<Transport> transport;
   /// What takes memory of this rank's GPU: the same, NCCL, or null where it is staged.
   std::shared_ptr<Transport> gpu_transport;
-  std::optional<Device> gpu;  // once it is known
+  std::vector<std::shared_ptr<Transport>> retired;  // what it was before
+  std::optional<Device> gpu;                        // once it is known
   Route route = {"staged", "no GPU has been chosen for this communicator with Comm::on"};
   Stats stats;
   bool checking = false;

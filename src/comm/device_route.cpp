@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/reduction_kernels.hpp"
 #include "core/cuda_device.hpp"
 #ifdef WEFT_WITH_MPI
 #include "comm/mpi_transport.hpp"
@@ -139,7 +140,8 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
   }
   if (request != RouteRequest::automatic) return requested(request, host_transport, ranks);
   if (ranks.size() == 1) return {"self", "there is one rank"};
-  if (host_transport == "thread" && all_on_one_gpu(ranks)) {
+  if (host_transport == "thread" && all_on_one_gpu(ranks) &&
+      ranks.size() <= static_cast<std::size_t>(kernels::most_gpu_inputs)) {
     return {"thread", "the ranks are threads on one GPU, and read each other's memory"};
   }
   std::string why = nccl_complaint(ranks);

@@ -427,6 +427,20 @@ int launch(int& argc, char** argv, const Program& program) {
   }
 }
 
+Device gpu_of_rank(const Comm& world) {
+  const detail::PackedPlace mine = detail::pack(detail::this_place());
+  std::vector<std::uint8_t> all(mine.size() * static_cast<std::size_t>(world.size()));
+  world.all_gather(mine, all);
+  std::vector<Place> places;
+  for (std::size_t at = 0; at < all.size(); at += mine.size()) {
+    detail::PackedPlace packed;
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(at), packed.size(), packed.begin());
+    places.push_back(detail::unpack(packed));
+  }
+  const int gpus = device_count(DeviceKind::cuda);
+  return Device::cuda(detail::gpu_for_rank(places, world.rank(), gpus, environment));
+}
+
 Comm mpi_comm([[maybe_unused]] int fortran_handle) {
 #ifdef WEFT_WITH_MPI
   return Comm(detail::make_mpi_transport(fortran_handle));

@@ -6,9 +6,16 @@
 
 #include "comm/reduction_kernels.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace weft::detail {
+namespace {
+
+constexpr std::size_t most_at_once = kernels::most_gpu_inputs;
+
+}  // namespace
 
 void copy(ConstMemory from, Memory to) {
   if (from.data == to.data || from.count == 0) return;
@@ -29,8 +36,18 @@ void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const
              std::span<void* const> outputs, index_t count) {
   if (!has_op(dtype, op) || op == ReduceOp::avg) [[unlikely]]
     refuse("{} has no reduction '{}'", name_of(dtype), name_of(op));
-  dispatch(where,
-           [&](auto device) { kernels::combine(device, dtype, op, inputs, outputs, count); });
+  std::span<const void* const> some = inputs;
+  std::vector<const void*> further;
+  if (where.kind == DeviceKind::cuda) some = inputs.first(std::min(inputs.size(), most_at_once));
+  dispatch(where, [&](auto device) { kernels::combine(device, dtype, op, some, outputs, count); });
+  // Only so many fit a kernel: the rest is added to what is there.
+  for (std::size_t done = some.size(); done < inputs.size(); done += some.size()) {
+    some = inputs.subspan(done, std::min(inputs.size() - done, most_at_once - 1));
+    further.assign(1, outputs[0]);
+    further.insert(further.end(), some.begin(), some.end());
+    dispatch(where,
+             [&](auto device) { kernels::combine(device, dtype, op, further, outputs, count); });
+  }
 }
 
 void divide(Memory data, int ranks) {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::detail {
@@ -16,11 +18,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One thread for all communicators of the process, while there are any.
+/// One thread for all communicators of the process, from the first one on. Never destroyed, as
+/// communicators may be later than anything.
 class Watchman {
  public:
   static Watchman& instance() {
-    static Watchman watchman;
+    static auto& watchman = *new Watchman;
     return watchman;
   }
 
@@ -58,9 +61,10 @@ std::string timeout_text(const char* what) {
 
 }  // namespace
 
-NcclComm::NcclComm(ncclUniqueId id, int rank, int size, Device device) {
+NcclComm::NcclComm(ncclUniqueId id, const std::shared_ptr<Transport>& host, Device device)
+    : host_(host) {
   Stream::current(device);  // makes the GPU the current one
-  const ncclResult_t code = ncclCommInitRank(&comm_, size, id, rank);
+  const ncclResult_t code = ncclCommInitRank(&comm_, host->size(), id, host->rank());
   if (code != ncclSuccess) {
     throw CommError(fmt::format("ncclCommInitRank on {}: {} ({})", to_string(device),
                                 ncclGetErrorString(code), ncclGetLastError(nullptr)));
@@ -68,12 +72,19 @@ NcclComm::NcclComm(ncclUniqueId id, int rank, int size, Device device) {
   Watchman::instance().add(this);
 }
 
-NcclComm::NcclComm(ncclComm_t comm) : comm_(comm) { Watchman::instance().add(this); }
+NcclComm::NcclComm(ncclComm_t comm, const NcclComm& parent) : host_(parent.host_), comm_(comm) {
+  Watchman::instance().add(this);
+}
 
 NcclComm::~NcclComm() {
   Watchman::instance().remove(this);
-  // Finalising would wait for the peers; work on the stream has been waited for by who wanted it.
-  if (!broken_) ncclCommDestroy(comm_);
+  if (broken_) return;
+  // Destroying waits for what is under way, which with an error on its way may never end.
+  if (std::uncaught_exceptions() > 0) {
+    ncclCommAbort(comm_);
+  } else {
+    ncclCommDestroy(comm_);
+  }
 }
 
 std::int64_t NcclComm::now() { return Clock::now().time_since_epoch().count(); }
@@ -84,7 +95,8 @@ void NcclComm::throw_reason() const {
   throw CommError(reason_);
 }
 
-void NcclComm::fail(const char* name, ncclResult_t code) {
+void NcclComm::fail(const char* name, ncclResult_t code, bool aborting) {
+  while (aborting && !broken_) std::this_thread::yield();
   leave_if_broken();
   const std::string text =
       fmt::format("{}: {} ({})", name, ncclGetErrorString(code), ncclGetLastError(comm_));
@@ -96,20 +108,23 @@ void NcclComm::fail(const char* name, ncclResult_t code) {
 void NcclComm::give_up(const std::string& reason, bool timed_out) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (broken_) return;
+    if (broken_ || !reason_.empty()) return;
     try {
       reason_ = reason;
     } catch (const std::bad_alloc&) {
       // That it is broken must do.
     }
     timed_out_ = timed_out;
-    broken_ = true;
   }
   ncclCommAbort(comm_);
+  broken_ = true;
 }
 
 void NcclComm::check(std::chrono::duration<double> waited) {
+  // Once is enough: what is still on the GPU can be saved.
+  if (broken_ && std::exchange(told_, true)) return;
   leave_if_broken();
+  host_->leave_if_failed();
   ncclResult_t state = ncclSuccess;
   if (ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state != ncclSuccess &&
       state != ncclInProgress) {
@@ -118,12 +133,14 @@ void NcclComm::check(std::chrono::duration<double> waited) {
   } else if (waited > wait_limit()) {
     give_up(timeout_text("waited for other ranks"), true);
   }
+  if (broken_) told_ = true;
   leave_if_broken();
 }
 
 void NcclComm::check_host() noexcept {
-  const std::int64_t since = busy_since_.load(std::memory_order_relaxed);
-  if (since == 0 || Clock::duration(now() - since) < wait_limit()) return;
+  std::int64_t since = busy_since_.load(std::memory_order_relaxed);
+  if (since <= 0 || Clock::duration(now() - since) < wait_limit()) return;
+  if (!busy_since_.compare_exchange_strong(since, -1)) return;
   give_up(timeout_text("a call of NCCL blocked"), true);
 }
 

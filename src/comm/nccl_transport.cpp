@@ -7,6 +7,7 @@
 #include "comm/memory_ops.hpp"
 #include "comm/nccl_comm.hpp"
 #include "comm/self_transport.hpp"
+#include "comm/waiter.hpp"
 
 #include <array>
 #include <cstdint>
@@ -208,7 +209,13 @@ void NcclTransport::wait(const Ticket& ticket) {
   }
 }
 
-void NcclTransport::abandon(const Ticket&) noexcept { held_.clear(); }
+void NcclTransport::abandon(const Ticket& ticket) noexcept {
+  try {
+    wait(ticket);  // the stream does, before it releases the memory
+  } catch (const std::exception&) {
+    // Broken: nothing is under way any more.
+  }
+}
 
 // Messages are held back until somebody waits for one: a send alone would keep the stream from the
 // receive behind it.
@@ -325,23 +332,11 @@ Ticket NcclTransport::gather(ConstMemory in, Memory out, const Parts& parts, int
 
 Ticket NcclTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) {
   const Parts received = only(size(), root, out.count);
-  if (rank() == root && in.part(parts.offset(root), 0).data != out.data) {
-    // Last: `out` may be where other ranks' parts are still read from.
-    const Ticket ticket = exchange(in, parts, out, Parts(), when);
-    wait(ticket);
-    copy(in.part(parts.offset(root), parts.count(root)), out);
-    return {};
-  }
   return exchange(in, rank() == root ? parts : Parts(), out, received, when);
 }
 
 Ticket NcclTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
                                  const Parts& received, When when) {
-  if (in.data == out.data && in.count > 0) {
-    const Memory apart(room(in.bytes()), in.count, in.dtype, device_);
-    copy(in, apart);
-    in = apart;
-  }
   return exchange(in, sent, out, received, when);
 }
 
@@ -432,7 +427,7 @@ std::shared_ptr<Transport> NcclTransport::split(int color, int key) {
     return ncclCommSplit(comm, color < 0 ? NCCL_SPLIT_NOCOLOR : color, key, &part, nullptr);
   });
   if (part == nullptr) return nullptr;
-  auto watched = std::make_unique<NcclComm>(part);
+  auto watched = std::make_unique<NcclComm>(part, *comm_);
   int rank = 0;
   int size = 0;
   watched->call("ncclCommUserRank", [&](ncclComm_t comm) { return ncclCommUserRank(comm, &rank); });
@@ -459,24 +454,26 @@ int nccl_version() {
   return ncclGetVersion(&version) == ncclSuccess ? version : 0;
 }
 
-std::shared_ptr<Transport> make_nccl_transport(Transport& host, Device device) {
+std::shared_ptr<Transport> make_nccl_transport(const std::shared_ptr<Transport>& host,
+                                               Device device) {
+  wait_limit();  // complains here, if at all
   std::string complaint;
   ncclUniqueId id = {};
-  if (host.rank() == 0) {
+  if (host->rank() == 0) {
     const ncclResult_t code = ncclGetUniqueId(&id);
     if (code != ncclSuccess)
       complaint = fmt::format("ncclGetUniqueId: {}", ncclGetErrorString(code));
   }
-  agree(host, complaint);
-  host.broadcast({id.internal, sizeof(id.internal), DType::u8, Device::cpu()}, 0, When::now);
+  agree(*host, complaint);
+  host->broadcast({id.internal, sizeof(id.internal), DType::u8, Device::cpu()}, 0, When::now);
   std::unique_ptr<NcclComm> comm;
   try {
-    comm = std::make_unique<NcclComm>(id, host.rank(), host.size(), device);
+    comm = std::make_unique<NcclComm>(id, host, device);
   } catch (const Error& error) {
     complaint = error.what();
   }
-  agree(host, complaint);
-  return std::make_shared<NcclTransport>(std::move(comm), host.rank(), host.size(), device);
+  agree(*host, complaint);
+  return std::make_shared<NcclTransport>(std::move(comm), host->rank(), host->size(), device);
 }
 
 }  // namespace weft::detail

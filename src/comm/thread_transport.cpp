@@ -16,7 +16,7 @@
 namespace weft::detail {
 namespace {
 
-enum TicketKind : std::int32_t { collective, sending, receiving };
+enum TicketKind : std::int32_t { collective, gpu_collective, sending, gpu_sending, receiving };
 
 bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
 
@@ -94,7 +94,7 @@ class ThreadTransport final : public Transport {
   ThreadTransport& operator=(const ThreadTransport&) = delete;
 
   std::string_view name() const override { return "thread"; }
-  /// GPU memory too, if all ranks are on the same GPU.
+  /// GPU memory is only given to it if all ranks are on the same GPU.
   bool accepts(Device device) const override {
     return !on_gpu(device) || size() <= kernels::most_gpu_inputs;
   }
@@ -148,8 +148,9 @@ class ThreadTransport final : public Transport {
   Ticket send(ConstMemory data, int to) override {
     leave_if_failed();
     Mailbox& mailbox = team_->mailbox(rank(), to);
-    if (on_gpu(data.where)) mailbox.ready.record(gpu_stream(data.where));
-    return {.kind = sending, .peer = to, .id = mailbox.post(data)};
+    const bool gpu = on_gpu(data.where);
+    if (gpu) mailbox.ready.record(gpu_stream(data.where));
+    return {.kind = gpu ? gpu_sending : sending, .peer = to, .id = mailbox.post(data)};
   }
   Ticket recv(Memory data, int from) override { return expect({data, nullptr}, from); }
   Ticket read(Memory like, int from, PeerReader& reader) override {
@@ -166,6 +167,10 @@ class ThreadTransport final : public Transport {
   void wait(const Ticket& ticket) override {
     wait_until([&] { return is_complete(ticket); });
     order_after(ticket);
+  }
+  void leave_if_failed() override {
+    if (team_->failure->raised()) [[unlikely]]
+      leave();
   }
   void abort(const std::string& reason) noexcept override {
     team_->failure->raise(world_rank(), reason);
@@ -224,10 +229,6 @@ class ThreadTransport final : public Transport {
 
   template <class Done>
   void wait_until(Done done);
-  void leave_if_failed() {
-    if (team_->failure->raised()) [[unlikely]]
-      leave();
-  }
   [[noreturn]] void leave();
   /// Returns when no peer touches this rank's memory. Only after a failure was raised.
   void quiesce();
@@ -304,12 +305,13 @@ void ThreadTransport::quiesce() {
 }
 
 void ThreadTransport::order_after(const Ticket& ticket) {
-  if (!gpu_ || ticket.id == 0) return;
-  const Stream stream = Stream::current(*gpu_);
-  if (ticket.kind == sending) stream.wait(team_->mailbox(rank(), ticket.peer).read);
-  if (ticket.kind != collective) return;
-  for (int peer = 0; peer < size(); ++peer) {
-    if (peer != rank()) stream.wait(slot(peer, ticket.id - 1).done);
+  if (ticket.kind == gpu_sending) {
+    Stream::current(*gpu_).wait(team_->mailbox(rank(), ticket.peer).read);
+  } else if (ticket.kind == gpu_collective) {
+    const Stream stream = Stream::current(*gpu_);
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer != rank()) stream.wait(slot(peer, ticket.id - 1).done);
+    }
   }
 }
 
@@ -338,7 +340,8 @@ Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
   ++announced_;
   if (call.eager) prefetch_next_slot(call.in.bytes());
 
-  const Ticket ticket = {.kind = collective, .peer = 0, .id = sequence + 1};
+  const Ticket ticket = {
+      .kind = on_gpu(call.in.where) ? gpu_collective : collective, .peer = 0, .id = sequence + 1};
   if (when == When::later) return ticket;
   wait(ticket);
   return {};
@@ -355,7 +358,8 @@ void ThreadTransport::prefetch_next_slot(index_t bytes) {
 bool ThreadTransport::is_complete(const Ticket& ticket) {
   if (ticket.id == 0) return true;
   switch (ticket.kind) {
-    case sending: return team_->mailbox(rank(), ticket.peer).taken() >= ticket.id;
+    case sending:
+    case gpu_sending: return team_->mailbox(rank(), ticket.peer).taken() >= ticket.id;
     case receiving: return expected_[static_cast<std::size_t>(ticket.peer)].arrived >= ticket.id;
     default: break;
   }

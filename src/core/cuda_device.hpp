@@ -24,7 +24,7 @@ void cuda_synchronize(void* stream);
 /// Waits for the work of all threads, and says nothing about what came of it.
 void cuda_drain(Device device) noexcept;
 
-void* cuda_make_event();
+void* cuda_make_event(Device device);
 void cuda_record(void* event, void* stream);
 bool cuda_passed(void* event);
 void cuda_wait(void* stream, void* event);
@@ -45,7 +45,6 @@ std::size_t cuda_free_bytes(Device device);
 
 /// Host memory that a GPU reads and writes by itself. nullptr if there is not enough.
 void* cuda_allocate_pinned(std::size_t bytes);
-void cuda_release_pinned(void* data) noexcept;
 
 /// In the order of this thread's stream; see copy_bytes. With pinned memory on the host's side,
 /// `cuda_copy_pinned` does not wait at all.

@@ -86,7 +86,12 @@ void PinnedBuffer::fetch(const void* from, Device device, std::size_t bytes) {
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda && bytes > 0) {
     cuda_copy_pinned(data_, from, bytes, device);
-    Stream::current(device).synchronize();
+    try {
+      Stream::current(device).synchronize();
+    } catch (...) {
+      release_after(Stream::current(device));  // the copy may come yet
+      throw;
+    }
     return;
   }
 #endif

@@ -52,17 +52,19 @@ void Stream::wait([[maybe_unused]] const Event& event) const {
 void Event::record([[maybe_unused]] const Stream& stream) {
 #if defined(WEFT_WITH_CUDA)
   if (stream.handle() == nullptr) return;
-  if (handle_ == nullptr) handle_.reset(detail::cuda_make_event());
+  if (handle_ == nullptr || device_ != stream.device()) {
+    handle_.reset(detail::cuda_make_event(stream.device()));
+    device_ = stream.device();
+  }
   detail::cuda_record(handle_.get(), stream.handle());
 #endif
 }
 
 bool Event::passed() const {
 #if defined(WEFT_WITH_CUDA)
-  return handle_ == nullptr || detail::cuda_passed(handle_.get());
-#else
-  return true;
+  if (handle_ != nullptr) return detail::cuda_passed(handle_.get());
 #endif
+  return handle_ == nullptr;  // made on a GPU only
 }
 
 void Event::Deleter::operator()([[maybe_unused]] void* handle) const noexcept {
@@ -78,7 +80,6 @@ Graph Graph::capture(Device device, std::function<void()> work) {
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) {
     graph.recorded_ = detail::cuda_capture(device, work);
-    return graph;
   }
 #endif
   graph.work_ = std::move(work);

@@ -43,6 +43,9 @@ std::string launch_help();
 /// the first one to fail is thrown here.
 void run_threads(int ranks, const std::function<void(Comm)>& body);
 
+/// The GPU that --device cuda gives this rank. Collective.
+Device gpu_of_rank(const Comm& world);
+
 /// The communicator of an MPI job that the program itself has initialised, from a Fortran handle:
 /// `mpi_comm(MPI_Comm_c2f(MPI_COMM_WORLD))`. Collective; throws in a build without MPI.
 Comm mpi_comm(int fortran_handle);

@@ -120,6 +120,8 @@ class Transport {
   /// peers wait for. Afterwards the call does not touch the caller's memory.
   virtual void abandon(const Ticket& ticket) noexcept;
 
+  /// Throws if it is known that a rank has failed.
+  virtual void leave_if_failed() {}
   /// Makes every rank leave its calls, present and future, with an AbortedError that names this
   /// rank and the reason; or, where the backend cannot, ends the job with that message.
   virtual void abort(const std::string& reason) noexcept = 0;

@@ -12,8 +12,9 @@ namespace weft {
 /// again.
 class Graph {
  public:
-  /// Records what `work` issues to this thread's stream, without doing it (except where launching
-  /// is doing it again). The work must not wait for the device or allocate memory on it.
+  /// Records what `work` issues to this thread's stream, without doing it. It must not wait for the
+  /// device, allocate memory on it or copy from the host; of calls to other ranks, those on the
+  /// routes "self" and "nccl" can be recorded. What it refers to must outlive the graph.
   static Graph capture(Device device, std::function<void()> work);
 
   /// Issues the work to this thread's stream.
@@ -21,7 +22,7 @@ class Graph {
 
  private:
   Device device_;
-  std::function<void()> work_;
+  std::function<void()> work_;      // on a GPU, only keeps alive what it has captured
   std::shared_ptr<void> recorded_;  // a cudaGraphExec_t
 };
 

@@ -54,6 +54,7 @@ class Event {
     void operator()(void* handle) const noexcept;
   };
   std::unique_ptr<void, Deleter> handle_;  // made by the first record on a GPU
+  Device device_;                          // which it belongs to
 };
 
 }  // namespace weft

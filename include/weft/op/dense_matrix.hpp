@@ -13,8 +13,10 @@ struct DenseMatrix {
   index_t columns = 0;
   std::vector<T> values;
 
-  DenseMatrix(index_t rows_, index_t columns_)
-      : rows(rows_), columns(columns_), values(static_cast<std::size_t>(rows * columns)) {}
+  DenseMatrix(index_t row_count, index_t column_count)
+      : rows(row_count),
+        columns(column_count),
+        values(static_cast<std::size_t>(row_count * column_count)) {}
   T& operator()(index_t row, index_t column) {
     return values[static_cast<std::size_t>(row * columns + column)];
   }

@@ -18,8 +18,8 @@ struct Update {
   T alpha;
   T beta;
 
-  Update(Coefficient<T> alpha_ = 1, Coefficient<T> beta_ = 0)
-      : alpha(alpha_.value), beta(beta_.value) {}
+  Update(Coefficient<T> of_result = 1, Coefficient<T> of_output = 0)
+      : alpha(of_result.value), beta(of_output.value) {}
   /// y = A x, and nothing else.
   bool is_plain() const { return alpha == T{1} && beta == T{}; }
 };

@@ -110,7 +110,7 @@ cudaStream_t stream_on(Device device) {
   return static_cast<cudaStream_t>(thread_device(device.ordinal).stream.get());
 }
 
-/// Guards, and the threads that made them. A guard may be destroyed by another thread.
+/// Guards, and the threads that made them.
 struct WaitGuards {
   std::mutex mutex;
   std::vector<std::pair<std::thread::id, WaitGuard*>> all;
@@ -172,7 +172,9 @@ void to_host(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
 /// The source is free to change when this returns, though the bytes may still be on their way.
 void from_host(void* to, const void* from, std::size_t bytes, Device gpu) {
   constexpr std::size_t chunk = std::size_t{4} << 20;
+  constexpr std::size_t most_under_way = 16 * chunk;  // or all of it would be pinned
   for (std::size_t done = 0; done < bytes; done += chunk) {
+    if (done > 0 && done % most_under_way == 0) wait_for(stream_on(gpu));
     const std::size_t now = std::min(chunk, bytes - done);
     PinnedBuffer staged(now);
     std::memcpy(staged.data(), static_cast<const std::byte*>(from) + done, now);
@@ -221,7 +223,8 @@ WaitGuard::~WaitGuard() {
   std::erase_if(wait_guards().all, [&](const auto& each) { return each.second == this; });
 }
 
-void* cuda_make_event() {
+void* cuda_make_event(Device device) {
+  cuda_check(cudaSetDevice(device.ordinal), "cudaSetDevice");
   cudaEvent_t event = nullptr;
   cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   return event;
@@ -315,22 +318,52 @@ void* cuda_allocate_pinned(std::size_t bytes) {
   return data;
 }
 
-void cuda_release_pinned(void* data) noexcept { cudaFreeHost(data); }
-
 void cuda_copy_pinned(void* to, const void* from, std::size_t bytes, Device gpu) {
   cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_on(gpu)),
              "cudaMemcpyAsync");
 }
 
+namespace {
+
+/// A graph would remember staging memory that others use by the time it is launched.
+void require_not_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cuda_check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+  if (status == cudaStreamCaptureStatusNone) return;
+  throw DeviceError("a copy from or to the host cannot be captured in a graph");
+}
+
+void copy_within(void* to, Device to_device, const void* from, Device from_device,
+                 std::size_t bytes) {
+  const Stream target = Stream::current(to_device);
+  const Stream source = Stream::current(from_device);
+  Event event;
+  if (to_device != from_device) {
+    event.record(source);
+    target.wait(event);
+  }
+  cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_on(to_device)),
+             "cudaMemcpyAsync");
+  if (to_device != from_device) {
+    event.record(target);
+    source.wait(event);
+  }
+}
+
+}  // namespace
+
 void cuda_copy(void* to, Device to_device, const void* from, Device from_device,
                std::size_t bytes) {
+  const bool within = to_device.kind == from_device.kind;
+  if (!within) {
+    require_not_capturing(stream_on(to_device.kind == DeviceKind::cuda ? to_device : from_device));
+  }
   if (to_device.kind != DeviceKind::cuda) {
     to_host(to, from, bytes, stream_on(from_device));
   } else if (from_device.kind != DeviceKind::cuda) {
     from_host(to, from, bytes, to_device);
   } else {
-    cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_on(to_device)),
-               "cudaMemcpyAsync");
+    copy_within(to, to_device, from, from_device, bytes);
   }
 }
 

@@ -2,15 +2,10 @@
 
 #include <weft/core/error.hpp>
 
-#include <cuda_runtime.h>
+#include "core/cuda/cuda_check.hpp"
 
 namespace weft::detail {
 namespace {
-
-void check(cudaError_t code, const char* call) {
-  if (code == cudaSuccess) return;
-  throw DeviceError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
-}
 
 std::string version_text(int version) {
   if (version == 0) return {};
@@ -21,22 +16,23 @@ std::string version_text(int version) {
 
 DeviceInfo cuda_device_info(Device device) {
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, device.ordinal), "cudaGetDeviceProperties");
+  cuda_check(cudaGetDeviceProperties(&properties, device.ordinal), "cudaGetDeviceProperties");
   char bus_id[32] = "";
-  check(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device.ordinal), "cudaDeviceGetPCIBusId");
+  cuda_check(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device.ordinal),
+             "cudaDeviceGetPCIBusId");
   return {properties.name, bus_id, static_cast<std::int64_t>(properties.totalGlobalMem),
           fmt::format("{}.{}", properties.major, properties.minor)};
 }
 
 std::string cuda_runtime_version() {
   int version = 0;
-  check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
+  cuda_check(cudaRuntimeGetVersion(&version), "cudaRuntimeGetVersion");
   return version_text(version);
 }
 
 std::string cuda_driver_version() {
   int version = 0;
-  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
+  cuda_check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
   return version_text(version);
 }
 
