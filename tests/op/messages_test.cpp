@@ -4,11 +4,15 @@
 #include <weft/op/blocks.hpp>
 #include <weft/op/complex_parts.hpp>
 #include <weft/op/diagonal.hpp>
+#include <weft/op/first_derivative.hpp>
+#include <weft/op/gradient.hpp>
 #include <weft/op/halo.hpp>
 #include <weft/op/identity.hpp>
+#include <weft/op/laplacian.hpp>
 #include <weft/op/pad.hpp>
 #include <weft/op/redistribute.hpp>
 #include <weft/op/restriction.hpp>
+#include <weft/op/second_derivative.hpp>
 #include <weft/op/sum_along.hpp>
 #include <weft/op/transpose_axes.hpp>
 #include <weft/op/zero.hpp>
@@ -66,6 +70,10 @@ void for_each_operator(const Layout& layout, F f) {
   f(imag_part<T>(layout));
   f(conjugation<T>(layout));
   f(halo<T>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(ndim), {1, 1})));
+  f(first_derivative<T>(layout, {.axis = 0, .edge = true, .order = 5}));
+  f(second_derivative<T>(layout, {.axis = 1}));
+  f(laplacian<T>(layout));
+  f(gradient<T>(layout));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
   f(T{1, 2} * (A * A + pow(A, 3)) - adjoint(A));
   f(transpose(A));
@@ -150,6 +158,41 @@ TEST(Messages, halos_are_a_message_to_each_neighbour) {
     const auto go = [&] { H.forward(x, y); };
     EXPECT_EQ(calls_of(comm, go), 2 * neighbours);  // a send and a receive each
     EXPECT_EQ(H.cost().messages, static_cast<double>(neighbours));
+  });
+}
+
+TEST(Messages, derivatives_exchange_halos_once) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const Shape shape{4 * comm.size(), 9, 4 * comm.size()};
+    for (const Layout& layout : {Layout::scatter(comm, shape), Layout::scatter(comm, shape, 2),
+                                 Layout::bricks(comm, shape, wide_grid(comm.size(), 3)),
+                                 Layout::replicated(comm, shape)}) {
+      std::vector<HaloWidth> along_first(3);
+      along_first[0] = {1, 1};
+      HaloExchange<double> along_all(layout, {{1, 1}, {1, 1}, {1, 1}}, {.corners = false});
+      HaloExchange<double> along_one(layout, along_first);
+      const auto x = make_array<double>(layout);
+      const auto expect_one_exchange = [&](const auto& a, HaloExchange<double>& exchange) {
+        SCOPED_TRACE(a.describe());
+        auto in = make_array<double>(a.domain());
+        auto out = make_array<double>(a.range());
+        const index_t calls = calls_of(comm, [&] { exchange.run(x); });
+        EXPECT_EQ(calls_of(comm, [&] { a.forward(in, out); }), calls);
+        EXPECT_EQ(calls_of(comm, [&] { a.adjoint(out, in); }), calls);
+        EXPECT_EQ(a.cost().messages, static_cast<double>(exchange.message_count()));
+        EXPECT_EQ(a.adjoint_cost().messages, static_cast<double>(exchange.message_count()));
+      };
+      for (const bool edge : {false, true}) {
+        expect_one_exchange(laplacian<double>(layout, {.axes = {0, 1, 2}, .edge = edge}),
+                            along_all);
+        expect_one_exchange(gradient<double>(layout, {.edge = edge}), along_all);
+        expect_one_exchange(first_derivative<double>(layout, {.axis = 0, .edge = edge, .order = 5}),
+                            along_one);
+        expect_one_exchange(second_derivative<double>(layout, {.axis = 0, .edge = edge}),
+                            along_one);
+      }
+    }
   });
 }
 

@@ -1,0 +1,25 @@
+#include <weft/op/first_derivative.hpp>
+
+#include "op/differences.hpp"
+#include "op/stencil_operator.hpp"
+
+#include <fmt/core.h>
+
+namespace weft {
+
+template <Scalar T>
+LinearOperator<T> first_derivative(const Layout& layout, const FirstDerivativeOptions& options) {
+  constexpr const char* where = "first_derivative";
+  const int axis = normalize_axis(options.axis, layout.ndim(), where);
+  const auto matrix = detail::first_difference(layout.shape()[axis], options.sampling, options.kind,
+                                               options.edge, options.order, where);
+  return detail::stencil_operator<T>(fmt::format("first derivative along axis {}", axis), layout,
+                                     layout, layout, {{axis, matrix}});
+}
+
+#define INSTANTIATE(T) \
+  template LinearOperator<T> first_derivative<T>(const Layout&, const FirstDerivativeOptions&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft
