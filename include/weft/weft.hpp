@@ -17,10 +17,12 @@
 #include <weft/core/stream.hpp>
 #include <weft/op/blocks.hpp>
 #include <weft/op/complex_parts.hpp>
+#include <weft/op/convolve1d.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/derivative_kind.hpp>
 #include <weft/op/diagonal.hpp>
 #include <weft/op/dot_test.hpp>
+#include <weft/op/fft.hpp>
 #include <weft/op/first_derivative.hpp>
 #include <weft/op/function_operator.hpp>
 #include <weft/op/gradient.hpp>
@@ -28,6 +30,7 @@
 #include <weft/op/identity.hpp>
 #include <weft/op/laplacian.hpp>
 #include <weft/op/linear_operator.hpp>
+#include <weft/op/non_stationary_convolve1d.hpp>
 #include <weft/op/operator_algebra.hpp>
 #include <weft/op/pad.hpp>
 #include <weft/op/redistribute.hpp>

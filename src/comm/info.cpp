@@ -25,6 +25,12 @@ constexpr const char* openmp = "yes";
 constexpr const char* openmp = absent;
 #endif
 
+#ifdef WEFT_WITH_FFTW
+constexpr const char* fftw = "yes";
+#else
+constexpr const char* fftw = absent;
+#endif
+
 std::string mpi() {
 #ifdef WEFT_WITH_MPI
   return detail::mpi_library_version();
@@ -74,6 +80,7 @@ std::vector<Fact> system_facts() {
       {"build", "this processor only", WEFT_IS_NATIVE ? "yes" : "no"},
       {"build", "OpenMP", openmp},
       {"build", "MPI", mpi()},
+      {"build", "FFTW", fftw},
       {"build", "CUDA", cuda()},
       {"build", "NCCL", nccl()},
   };

@@ -1,0 +1,90 @@
+#include "op/whole_axis.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::detail {
+namespace {
+
+using Splits = std::span<const index_t>;
+
+std::vector<index_t> equal_parts(Splits splits, index_t extent) {
+  const auto parts = static_cast<index_t>(splits.size()) - 1;
+  std::vector<index_t> result;
+  for (index_t part = 0; part <= parts; ++part) {
+    result.push_back(extent / parts * part + std::min(part, extent % parts));
+  }
+  return result;
+}
+
+/// Where one part has all elements, it has them still.
+std::vector<index_t> stretched(Splits splits, index_t extent) {
+  std::vector<index_t> result;
+  for (const index_t split : splits) result.push_back(split == 0 ? 0 : extent);
+  return result;
+}
+
+bool in_one_part(Splits splits) {
+  return std::all_of(splits.begin(), splits.end(),
+                     [&](index_t split) { return split == 0 || split == splits.back(); });
+}
+
+/// The longest axis that is as asked, or -1.
+template <class F>
+int longest_axis(const Layout& layout, F is_right) {
+  int longest = -1;
+  for (int axis = 0; axis < layout.ndim(); ++axis) {
+    if (!is_right(axis)) continue;
+    if (longest < 0 || layout.shape()[axis] > layout.shape()[longest]) longest = axis;
+  }
+  return longest;
+}
+
+bool has_groups(const Layout& layout) {
+  for (int rank = 0; rank < layout.comm().size(); ++rank) {
+    if (layout.group(rank) != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_whole(const Layout& layout, int axis) {
+  for (int rank = 0; rank < layout.comm().size(); ++rank) {
+    if (layout.local_count(rank) == 0) continue;
+    if (layout.box(rank).shape[axis] != layout.shape()[axis]) return false;
+  }
+  return true;
+}
+
+Layout made_whole(const Layout& layout, int axis) {
+  const index_t extent = layout.shape()[axis];
+  const int other = longest_axis(layout, [&](int any) { return is_whole(layout, any); });
+  if (other < 0 && layout.ndim() > 1 && !has_groups(layout)) {
+    const int longest = longest_axis(layout, [&](int any) { return any != axis; });
+    return Layout::scatter(layout.comm(), layout.shape(), longest).on(layout.device());
+  }
+  if (other < 0) {
+    return layout.recut(axis, [&](Splits splits) {
+      std::vector<index_t> on_first(splits.size(), extent);
+      on_first[0] = 0;
+      return on_first;
+    });
+  }
+  const index_t other_extent = layout.shape()[other];
+  std::vector<int> swapped(static_cast<std::size_t>(layout.ndim()));
+  std::iota(swapped.begin(), swapped.end(), 0);
+  std::swap(swapped[static_cast<std::size_t>(axis)], swapped[static_cast<std::size_t>(other)]);
+  return layout.permuted(swapped)
+      .recut(axis, [&](Splits splits) { return stretched(splits, extent); })
+      .recut(other, [&](Splits splits) { return equal_parts(splits, other_extent); });
+}
+
+Layout resized(const Layout& layout, int axis, index_t extent) {
+  if (extent == layout.shape()[axis]) return layout;
+  return layout.recut(axis, [&](Splits splits) {
+    return in_one_part(splits) ? stretched(splits, extent) : equal_parts(splits, extent);
+  });
+}
+
+}  // namespace weft::detail
