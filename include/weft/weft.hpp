@@ -24,12 +24,15 @@
 #include <weft/op/dot_test.hpp>
 #include <weft/op/fft.hpp>
 #include <weft/op/first_derivative.hpp>
+#include <weft/op/fredholm1.hpp>
 #include <weft/op/function_operator.hpp>
 #include <weft/op/gradient.hpp>
 #include <weft/op/halo.hpp>
 #include <weft/op/identity.hpp>
 #include <weft/op/laplacian.hpp>
 #include <weft/op/linear_operator.hpp>
+#include <weft/op/matrix_mult.hpp>
+#include <weft/op/mdc.hpp>
 #include <weft/op/non_stationary_convolve1d.hpp>
 #include <weft/op/operator_algebra.hpp>
 #include <weft/op/pad.hpp>

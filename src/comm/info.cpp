@@ -31,6 +31,12 @@ constexpr const char* fftw = "yes";
 constexpr const char* fftw = absent;
 #endif
 
+#ifdef WEFT_BLAS
+constexpr const char* blas = WEFT_BLAS;
+#else
+constexpr const char* blas = absent;
+#endif
+
 std::string mpi() {
 #ifdef WEFT_WITH_MPI
   return detail::mpi_library_version();
@@ -81,6 +87,7 @@ std::vector<Fact> system_facts() {
       {"build", "OpenMP", openmp},
       {"build", "MPI", mpi()},
       {"build", "FFTW", fftw},
+      {"build", "BLAS", blas},
       {"build", "CUDA", cuda()},
       {"build", "NCCL", nccl()},
   };
