@@ -6,6 +6,15 @@
 #include <complex>
 
 namespace weft::app {
+namespace {
+
+#ifdef WEFT_WITH_FFTW
+constexpr bool has_fft = true;
+#else
+constexpr bool has_fft = false;
+#endif
+
+}  // namespace
 
 template <Scalar T>
 std::vector<CatalogueEntry> catalogue(const Layout& layout) {
@@ -33,6 +42,39 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("imag_part", imag_part<T>(layout));
   add("conjugation", conjugation<T>(layout));
   add("halo", halo<T>(layout, {{1, 2}, {1, 0}, {2, 1}}, {.boundary = Boundary::reflect}));
+
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("first_derivative, axis {}", axis),
+        first_derivative<T>(layout, {.axis = axis, .edge = true, .order = 5}));
+    add(fmt::format("second_derivative, axis {}", axis),
+        second_derivative<T>(layout, {.axis = axis, .sampling = 0.5}));
+  }
+  add("laplacian", laplacian<T>(layout, {.axes = {0, 1, 2}, .weights = {1, 2, 3}}));
+  add("gradient", gradient<T>(layout, {.kind = DerivativeKind::forward}));
+
+  const std::vector<T> filter = {T(1), T(-2), T(3), T(0.5)};
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("convolve1d, axis {}", axis),
+        convolve1d<T>(layout, filter, {.offset = 1, .axis = axis}));
+  }
+  add("non_stationary_convolve1d",
+      non_stationary_convolve1d<T>(layout, {{T(1), T(2), T(1)}, {T(0), T(1), T(3)}}, {1, 3}));
+  if (has_fft) {
+    for (int axis = 0; axis <= last; ++axis) {
+      add(fmt::format("fft, axis {}", axis), fft<T>(layout, {.axis = axis, .nfft = 16}));
+    }
+    add("fftnd", fftnd<T>(layout));
+  }
+
+  const Device device = layout.device();
+  const auto matrix = [&](const Layout& cut) { return random_array<T>(cut.on(device), 3); };
+  add("matrix_mult, rows",
+      matrix_mult<T>(matrix(Layout::scatter(comm, {9, 7})), {.other = Shape{3}}));
+  add("matrix_mult, columns",
+      matrix_mult<T>(matrix(Layout::scatter(comm, {9, 7}, 1)), {.scattered = true}));
+  add("matrix_mult, grid", matrix_mult<T>(matrix(Layout::bricks(comm, {9, 7}))));
+  add("summa", summa<T>(matrix(Layout::bricks(comm, {9, 7})), {.columns = 5}));
+  add("fredholm1", fredholm1<T>(matrix(Layout::scatter(comm, {6, 4, 3})), {.nz = 2}));
 
   const auto scaling = diagonal<T>(d);
   add("2 A - A^H A", 2 * scaling - adjoint(scaling) * scaling);

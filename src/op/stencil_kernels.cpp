@@ -212,7 +212,7 @@ void combine(std::index_sequence<>, const Taps<T>& taps, index_t begin, index_t 
 
 /// Bytes of an output from which on it is written past the caches, as memcpy does: they could not
 /// keep it, and would fetch from memory what is to be overwritten.
-constexpr index_t streamed_bytes = 8 << 20;
+constexpr index_t streamed_bytes = 64 << 20;
 
 /// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
 /// one plane across the first axis shares with the next to be in the cache still.
