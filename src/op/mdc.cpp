@@ -1,6 +1,7 @@
 #include <weft/op/mdc.hpp>
 
 #include <weft/array/arithmetic.hpp>
+#include <weft/op/fft.hpp>
 #include <weft/op/fredholm1.hpp>
 #include <weft/op/operator_algebra.hpp>
 #include <weft/op/redistribute.hpp>
@@ -50,10 +51,35 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
   return back * (static_cast<R>(options.prescaled ? 1 : weight) * product) * there;
 }
 
-#define INSTANTIATE(R)                                                      \
-  template LinearOperator<R> mdc(DistributedArray<std::complex<R>>,         \
-                                 const LinearOperator<R, std::complex<R>>&, \
-                                 const LinearOperator<R, std::complex<R>>&, const MdcOptions&);
+template <std::floating_point R>
+LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel, const MdcTimes& times,
+                      const MdcOptions& options) {
+  const Layout& layout = kernel.layout();
+  require(!layout.is_stack() && layout.ndim() == 3,
+          "mdc: a kernel has three axes (frequencies, nx, ny), but this one is {}",
+          layout.describe());
+  require(times.nt > 0 && times.nv > 0, "mdc: {} times and {} virtual sources", times.nt, times.nv);
+  require(!times.twosided || times.nt % 2 == 1,
+          "mdc: {} times on both sides of zero; their number must be odd", times.nt);
+  require(layout.shape()[0] <= times.nt / 2 + 1,
+          "mdc: the kernel has {} frequencies, but {} times have {}", layout.shape()[0], times.nt,
+          times.nt / 2 + 1);
+  const auto transform = [&](index_t receivers, bool shifted) {
+    const Shape shape = {times.nt, receivers, times.nv};
+    return fft<R>(Layout::scatter(layout.comm(), shape, 1).on(layout.device()),
+                  {.axis = 0, .ifftshift_before = shifted});
+  };
+  const auto of_model = transform(layout.shape()[2], times.twosided);
+  const auto of_data = transform(layout.shape()[1], false);
+  return mdc(std::move(kernel), of_model, of_data, options);
+}
+
+#define INSTANTIATE(R)                                                                          \
+  template LinearOperator<R> mdc(DistributedArray<std::complex<R>>,                             \
+                                 const LinearOperator<R, std::complex<R>>&,                     \
+                                 const LinearOperator<R, std::complex<R>>&, const MdcOptions&); \
+  template LinearOperator<R> mdc(DistributedArray<std::complex<R>>, const MdcTimes&,            \
+                                 const MdcOptions&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE

@@ -4,6 +4,9 @@
 
 #include <weft/core/error.hpp>
 
+#include <cmath>
+#include <complex>
+
 namespace weft::test {
 namespace {
 
@@ -65,6 +68,59 @@ TEST(Mdc, between_any_transforms) {
   });
 }
 
+#ifdef WEFT_WITH_FFTW
+
+// The kernel of g(t, x, y) is its Fourier transform without a factor, so that mdc is dt dr times
+// the convolution in time, around the ends. Times on both sides of zero begin in the middle of the
+// model.
+TEST(Mdc, is_a_convolution_in_time) {
+  on_ranks([](Comm comm) {
+    using T = std::complex<double>;
+    for (const index_t times : {5, 7}) {
+      for (const bool twosided : {false, true}) {
+        const auto g = [](index_t t, index_t x, index_t y) {
+          return static_cast<double>((3 * t + 5 * x + 7 * y) % 11 - 4);
+        };
+        const double step = -2 * std::acos(-1.0) / static_cast<double>(times);
+        DistributedArray<T> G(Layout::scatter(comm, {times / 2 + 1, nx, ny}));
+        G.fill([&](Index at) {
+          T sum = 0;
+          for (index_t t = 0; t < times; ++t) {
+            sum += g(t, at[1], at[2]) * std::exp(T(0, step * static_cast<double>(at[0] * t)));
+          }
+          return sum / std::sqrt(static_cast<double>(times));
+        });
+        const index_t zero = twosided ? times / 2 : 0;
+        const Expected<double> matrix(
+            times * nx * nv, times * ny * nv, [&](index_t row, index_t column) {
+              if (row % nv != column % nv) return 0.0;
+              const index_t lag = row / (nx * nv) - (column / (ny * nv) - zero);
+              return 1.5 * g((lag + times) % times, row / nv % nx, column / nv % ny);
+            });
+        check_operator(mdc(G, {.nt = times, .nv = nv, .twosided = twosided}, {.dt = 0.5, .dr = 3}),
+                       matrix, 1e-13);
+      }
+    }
+  });
+}
+
+TEST(Mdc, sends_nothing_beyond_its_transposes) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const auto G = make_array<std::complex<double>>(Layout::scatter(comm, {3, nx, ny}), seed);
+    const auto A = mdc(G, {.nt = 5, .nv = nv});
+    const auto x = make_array<double>(A.domain(), 1);
+    auto y = make_array<double>(A.range(), 2);
+    comm.reset_stats();
+    A.forward(x, y);
+    const CallStats& exchanges = comm.stats()[CallKind::all_to_all];
+    EXPECT_EQ(exchanges.calls, comm.size() == 1 ? 0 : 2);
+    EXPECT_EQ(comm.stats().total().calls, exchanges.calls);
+  });
+}
+
+#endif
+
 TEST(Mdc, complains) {
   on_ranks([](Comm comm) {
     using T = std::complex<float>;
@@ -76,6 +132,8 @@ TEST(Mdc, complains) {
     const Layout flat = Layout::replicated(comm, {nt});
     const auto F1 = some_operator<float, T>(flat, flat, 1);
     expect_error<ArgumentError>(comm, {"mdc", "three axes", "(4)"}, [&] { mdc(G, F1, F1); });
+    expect_error<ArgumentError>(comm, {"mdc", "6 times", "odd"}, [&] { mdc(G, {.nt = 6}); });
+    expect_error<ArgumentError>(comm, {"mdc", "4 frequencies", "3"}, [&] { mdc(G, {.nt = 5}); });
   });
 }
 
