@@ -2,84 +2,32 @@
 #include <weft/comm/group.hpp>
 #include <weft/core/error.hpp>
 
+#include "comm/arguments.hpp"
 #include "comm/comm_state.hpp"
 #include "comm/device_route.hpp"
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
-#ifdef WEFT_WITH_NCCL
-#include "comm/nccl_transport.hpp"
-#endif
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <string>
 
 namespace weft {
 namespace {
 
 using detail::CommState;
+using detail::require_count;
+using detail::require_memory;
+using detail::require_no_overlap;
+using detail::require_op;
+using detail::require_parts;
+using detail::require_root;
+using detail::require_same;
 using detail::Traffic;
 
 bool checking_by_default() {
   const char* text = std::getenv("WEFT_CHECK");
   return text != nullptr && std::string_view(text) != "0";
-}
-
-void require_root(const CommState& state, int root, const char* call) {
-  require(root >= 0 && root < state.transport->size(),
-          "Comm::{}: there is no rank {} among {} ranks", call, root, state.transport->size());
-}
-
-void require_memory(const ConstMemory& memory, const char* call) {
-  constexpr index_t most = std::numeric_limits<index_t>::max();
-  if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
-    refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
-           memory.count, name_of(memory.dtype));
-  }
-}
-
-void require_same(const ConstMemory& in, const ConstMemory& out, const char* call) {
-  require_memory(in, call);
-  require_memory(out, call);
-  if (in.dtype != out.dtype) [[unlikely]] {
-    refuse("Comm::{}: in has type {}, but out has {}", call, name_of(in.dtype), name_of(out.dtype));
-  }
-  if (in.where != out.where) [[unlikely]] {
-    refuse("Comm::{}: in is on {}, but out is on {}", call, to_string(in.where),
-           to_string(out.where));
-  }
-}
-
-void require_count(const ConstMemory& memory, index_t count, const char* what, const char* call) {
-  require(memory.count == count, "Comm::{}: {} has {} elements, but {} are needed", call, what,
-          memory.count, count);
-}
-
-void require_op(DType dtype, ReduceOp op, const char* call) {
-  if (has_op(dtype, op)) [[likely]]
-    return;
-  refuse("Comm::{}: {} has no reduction '{}'", call, name_of(dtype), name_of(op));
-}
-
-void require_parts(const CommState& state, const Parts& parts, const ConstMemory& memory,
-                   const char* what, const char* call) {
-  require(parts.ranks() == state.transport->size(), "Comm::{}: {} parts for {} ranks", call,
-          parts.ranks(), state.transport->size());
-  require(parts.extent() <= memory.count, "Comm::{}: the parts reach to element {}, but {} has {}",
-          call, parts.extent(), what, memory.count);
-}
-
-/// `in` and `out` may be apart, or be one: `same` is where `out` must then begin.
-void require_no_overlap(const ConstMemory& in, const ConstMemory& out, const void* same,
-                        const char* call) {
-  const auto* a = static_cast<const std::byte*>(in.data);
-  const auto* b = static_cast<const std::byte*>(out.data);
-  const bool apart = in.count == 0 || out.count == 0 || a + in.bytes() <= b || b + out.bytes() <= a;
-  require(
-      apart || out.data == same,
-      "Comm::{}: in and out overlap; they must be apart, or the same memory where that is allowed",
-      call);
 }
 
 Traffic one_message(const CommState& state, index_t bytes) {
@@ -225,54 +173,13 @@ void detail::Traffic::add(index_t message_bytes) {
   ++messages;
 }
 
-namespace {
-
-/// A rank that is alone needs nobody to move its memory.
-void keep_to_self(CommState& state) {
-  if (state.transport->size() > 1) return;
-  const bool direct =
-      state.transport->accepts(Device::cuda()) && state.transport->ordered_on_stream();
-  state.gpu_transport = direct ? state.transport : detail::make_self_transport();
-  state.gpu.reset();
-  state.route = {"self", "there is one rank"};
-}
-
-std::vector<detail::RouteFacts> exchange_facts(Transport& host, Device device) {
-  constexpr index_t bytes = sizeof(detail::RouteFacts);
-  const detail::RouteFacts mine = detail::this_ranks_facts(host, device);
-  std::vector<detail::RouteFacts> all(static_cast<std::size_t>(host.size()));
-  Parts parts;
-  parts.make_even(host.size(), bytes);
-  host.all_gather(ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine), bytes),
-                  Memory(reinterpret_cast<std::uint8_t*>(all.data()), parts.extent()), parts,
-                  When::now);
-  return all;
-}
-
-void choose_gpu_transport(CommState& state, Device device) {
-  const auto facts = exchange_facts(*state.transport, device);
-  const Route route = detail::choose_route(state.transport->name(), facts);
-  std::shared_ptr<Transport> transport;
-  if (route.name == "thread" || route.name == "mpi") transport = state.transport;
-#ifdef WEFT_WITH_NCCL
-  if (route.name == "nccl") transport = detail::make_nccl_transport(state.transport, device);
-#endif
-  state.route = route;
-  state.gpu = device;
-  // Requests may still refer to the one before.
-  if (state.gpu_transport != nullptr) state.retired.push_back(state.gpu_transport);
-  state.gpu_transport = transport;
-}
-
-}  // namespace
-
 Comm Comm::self() { return Comm(detail::make_self_transport()); }
 
 Comm::Comm(std::shared_ptr<Transport> transport)
     : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
   state_->transport = std::move(transport);
   state_->checking = checking_by_default();
-  keep_to_self(*state_);
+  detail::keep_to_self(*state_);
 }
 
 Comm::Comm(std::shared_ptr<detail::CommState> state, Device device)
@@ -301,7 +208,7 @@ Comm Comm::on(Device device) const {
     std::int32_t changes = state().gpu != device ? 1 : 0;
     state().transport->allreduce(ConstMemory(&changes, 1), Memory(&changes, 1), ReduceOp::max,
                                  When::now);
-    if (changes != 0) choose_gpu_transport(state(), device);
+    if (changes != 0) detail::choose_gpu_transport(state(), device);
   }
   return {state_, device};
 }
@@ -328,7 +235,7 @@ Comm Comm::split(int color, int key) const {
   part->checking = state().checking;
   part->gpu = state().gpu;
   part->route = state().route;
-  keep_to_self(*part);
+  detail::keep_to_self(*part);
   return {std::move(part), device_};
 }
 

@@ -2,7 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/comm_state.hpp"
 #include "comm/reduction_kernels.hpp"
+#include "comm/self_transport.hpp"
 #include "core/cuda_device.hpp"
 #ifdef WEFT_WITH_MPI
 #include "comm/mpi_transport.hpp"
@@ -20,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weft::detail {
 namespace {
@@ -99,6 +102,18 @@ Route requested(RouteRequest request, std::string_view host, std::span<const Rou
   return {"staged", "asked for by WEFT_DEVICE_COMM"};
 }
 
+std::vector<RouteFacts> exchange_facts(Transport& host, Device device) {
+  constexpr index_t bytes = sizeof(RouteFacts);
+  const RouteFacts mine = this_ranks_facts(host, device);
+  std::vector<RouteFacts> all(static_cast<std::size_t>(host.size()));
+  Parts parts;
+  parts.make_even(host.size(), bytes);
+  host.all_gather(ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine), bytes),
+                  Memory(reinterpret_cast<std::uint8_t*>(all.data()), parts.extent()), parts,
+                  When::now);
+  return all;
+}
+
 }  // namespace
 
 RouteRequest requested_route() {
@@ -157,6 +172,30 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
     return {"mpi", why + "; the MPI library knows CUDA"};
   }
   return {"staged", why + "; copies through pinned host memory instead"};
+}
+
+void keep_to_self(CommState& state) {
+  if (state.transport->size() > 1) return;
+  const bool direct =
+      state.transport->accepts(Device::cuda()) && state.transport->ordered_on_stream();
+  state.gpu_transport = direct ? state.transport : make_self_transport();
+  state.gpu.reset();
+  state.route = {"self", "there is one rank"};
+}
+
+void choose_gpu_transport(CommState& state, Device device) {
+  const auto facts = exchange_facts(*state.transport, device);
+  const Route route = choose_route(state.transport->name(), facts);
+  std::shared_ptr<Transport> transport;
+  if (route.name == "thread" || route.name == "mpi") transport = state.transport;
+#ifdef WEFT_WITH_NCCL
+  if (route.name == "nccl") transport = make_nccl_transport(state.transport, device);
+#endif
+  state.route = route;
+  state.gpu = device;
+  // Requests may still refer to the one before.
+  if (state.gpu_transport != nullptr) state.retired.push_back(state.gpu_transport);
+  state.gpu_transport = transport;
 }
 
 }  // namespace weft::detail

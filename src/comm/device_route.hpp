@@ -31,4 +31,9 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
 inline constexpr std::int32_t oldest_nccl = 21800;
 std::string nccl_version_text(std::int32_t version);
 
+/// Gives a communicator the transport that takes memory of this rank's GPU. Collective.
+void choose_gpu_transport(CommState& state, Device device);
+/// The same for a rank that is alone, and needs nobody to move its memory; else nothing.
+void keep_to_self(CommState& state);
+
 }  // namespace weft::detail

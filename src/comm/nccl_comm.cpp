@@ -5,9 +5,7 @@
 
 #include "comm/waiter.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -30,9 +28,6 @@ class Watchman {
   void add(NcclComm* comm) {
     const std::lock_guard lock(mutex_);
     comms_.push_back(comm);
-    if (!thread_.joinable()) {
-      thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-    }
   }
   void remove(NcclComm* comm) {
     const std::lock_guard lock(mutex_);
@@ -40,18 +35,19 @@ class Watchman {
   }
 
  private:
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (!stop.stop_requested()) {
+  Watchman() {
+    std::thread([this] { run(); }).detach();
+  }
+  [[noreturn]] void run() {
+    for (;;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      const std::lock_guard lock(mutex_);
       for (NcclComm* comm : comms_) comm->check_host();
-      wake_.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
     }
   }
 
   std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::vector<NcclComm*> comms_;
-  std::jthread thread_;  // last, so that it ends before what it uses
 };
 
 std::string timeout_text(const char* what) {

@@ -24,10 +24,11 @@ class PinnedBuffer {
   void fetch(const void* from, Device device, std::size_t bytes);
   /// Copies to a device and lets go of the memory. Does not wait.
   void deliver(void* to, Device device, std::size_t bytes);
+
+ private:
   /// Lets go of the memory now; nobody else gets it before the stream is done with it.
   void release_after(const Stream& stream);
 
- private:
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   Event in_use_;

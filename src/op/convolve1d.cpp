@@ -8,6 +8,7 @@
 
 #include "op/band.hpp"
 #include "op/fourier_plan.hpp"
+#include "op/scaling.hpp"
 
 #include <fmt/format.h>
 
@@ -39,9 +40,7 @@ template <Scalar T>
 LinearOperator<T> by_sums(const Layout& layout, int axis, const Filter<T>& h) {
   std::vector<T> reversed(h.taps.rbegin(), h.taps.rend());
   std::vector<T> conjugated = h.taps;
-  if constexpr (is_complex<T>) {
-    for (T& tap : conjugated) tap = std::conj(tap);
-  }
+  for (T& tap : conjugated) tap = detail::conj_of(tap);
   return detail::band<T>(fmt::format("convolution along axis {}", axis), layout, axis,
                          {h.count(), h.count() - 1 - h.offset, std::move(reversed)},
                          {h.count(), h.offset, std::move(conjugated)});

@@ -4,6 +4,7 @@
 #include <weft/op/identity.hpp>
 
 #include "op/band.hpp"
+#include "op/scaling.hpp"
 
 #include <fmt/format.h>
 
@@ -11,12 +12,6 @@
 
 namespace weft {
 namespace {
-
-template <Scalar T>
-T conj_of(T number) {
-  if constexpr (is_complex<T>) return std::conj(number);
-  return number;
-}
 
 /// Filters at regular places.
 template <Scalar T>
@@ -59,7 +54,8 @@ detail::BandRows<T> rows_of(const FilterBank<T>& bank, const Layout& layout, int
   detail::BandRows<T> rows{2 * reach + 1, reach, {}, true};
   for (index_t ahead = -reach; ahead <= reach; ++ahead) {
     for (index_t i = begin; i < begin + layout.box().shape[axis]; ++i) {
-      rows.coefficients.push_back(adjoint ? conj_of(bank(i, ahead)) : bank(i + ahead, -ahead));
+      rows.coefficients.push_back(adjoint ? detail::conj_of(bank(i, ahead))
+                                          : bank(i + ahead, -ahead));
     }
   }
   return rows;

@@ -11,12 +11,6 @@ namespace weft {
 namespace {
 
 template <Scalar T>
-T conj_of(T number) {
-  if constexpr (is_complex<T>) return std::conj(number);
-  return number;
-}
-
-template <Scalar T>
 std::string text_of(T number) {
   if constexpr (is_complex<T>) {
     if (number.imag() != 0) return fmt::format("({:g}{:+g}i)", number.real(), number.imag());
@@ -47,7 +41,7 @@ class Scaled final : public OperatorNode<D, R> {
   void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
                Update<D> update) const override {
     if (before_) {
-      axpby(conj_of(factor_), y, 0, *before_);
+      axpby(detail::conj_of(factor_), y, 0, *before_);
       a_.adjoint(*before_, x, update);
     } else if constexpr (is_complex<D> && is_complex<R>) {
       a_.adjoint(y, x, {update.alpha * std::conj(factor_), update.beta});

@@ -5,6 +5,13 @@
 
 namespace weft::detail {
 
+/// conj(number), of the same type; std::conj makes complex numbers of real ones.
+template <Scalar T>
+T conj_of(T number) {
+  if constexpr (is_complex<T>) return std::conj(number);
+  return number;
+}
+
 /// y = beta y, where beta = 0 clears y without reading it: what an operator does that adds nothing.
 template <Scalar T>
 void scale_or_clear(T beta, DistributedArray<T>& y) {

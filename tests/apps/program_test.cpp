@@ -3,12 +3,11 @@
 #include <weft/comm/transport.hpp>
 
 #include "bench/cases.hpp"
+#include "support/shell.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -22,38 +21,15 @@ namespace {
 using namespace weft;
 using nlohmann::json;
 
-struct Ended {
-  int code = -1;
-  std::string output;
-};
+using test::Ended;
 
-/// Runs a shell command that may use the program as $W. Both output streams are kept.
+/// Runs a shell command that may use the program as $W.
 Ended run(const std::string& command) {
-  // A test may itself run inside of a job.
-  const std::string shell =
-      "unset OMPI_COMM_WORLD_SIZE PMI_RANK PMI_SIZE PMIX_RANK MPI_LOCALNRANKS SLURM_PROCID "
-      "SLURM_STEP_NUM_TASKS; export WEFT_QUIET=1 OMP_NUM_THREADS=1 "
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
-      "W='timeout 30 " WEFT_TEST_APP "'; { " +
-      command + "; } 2>&1";
-  Ended ended;
-  std::FILE* pipe = popen(shell.c_str(), "r");
-  char chunk[4096];
-  while (const std::size_t length = std::fread(chunk, 1, sizeof(chunk), pipe)) {
-    ended.output.append(chunk, length);
-  }
-  const int status = pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
+  return test::run_shell("export WEFT_QUIET=1 OMP_NUM_THREADS=1; W='timeout 30 " WEFT_TEST_APP "'",
+                         command);
 }
 
-#ifdef WEFT_TEST_MPIEXEC
-const std::string mpiexec = "timeout 60 " WEFT_TEST_MPIEXEC;
-#define WEFT_SKIP_WITHOUT_MPI()
-#else
-const std::string mpiexec;
-#define WEFT_SKIP_WITHOUT_MPI() GTEST_SKIP() << "this build has no MPI"
-#endif
+const std::string mpiexec = WEFT_MPIEXEC;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

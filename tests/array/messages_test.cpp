@@ -180,8 +180,8 @@ TEST(Messages, halos_make_the_message_no_larger_than_the_halo) {
 TEST(Messages, on_a_device_are_not_waited_for) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {64, 30}).on(other_device());
-    if (comm.size() > 1 && comm.transport() == "mpi" && comm.route(other_device()).name != "nccl") {
-      return;  // staged through the host, which must wait to have something to send
+    if (comm.route(other_device()).name == "staged") {
+      GTEST_SKIP() << "staged through the host, which must wait to have something to send";
     }
     auto x = make_array<double>(layout, 1);
     auto y = make_array<double>(layout, 2);

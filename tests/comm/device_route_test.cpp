@@ -160,7 +160,7 @@ TEST(DeviceRoute, host_and_device_do_not_mix_in_a_call) {
 TEST(DeviceRoute, host_and_device_do_not_mix_between_ranks) {
   if (ranks() == 1) GTEST_SKIP() << "one rank cannot disagree";
   on_ranks([](Comm comm) {
-    if (!comm.checks_calls()) return;
+    comm.check_calls(true);
     std::vector<double> here(10, 1.0);
     Buffer<double> there(10, other_device());
     const Memory memory = comm.rank() == 0 ? Memory(here) : Memory(there);

@@ -2,10 +2,9 @@
 #include <weft/core/error.hpp>
 
 #include "comm/launch_checks.hpp"
+#include "support/shell.hpp"
 
 #include <gtest/gtest.h>
-
-#include <sys/wait.h>
 
 #include <atomic>
 #include <chrono>
@@ -26,41 +25,14 @@ using namespace weft::detail;
 
 // Programs
 
-struct Ended {
-  int code = -1;
-  double seconds = 0;
-  std::string output;
-};
+using test::Ended;
 
-/// Runs a shell command that may use the launch program as $P. Both output streams are kept.
+/// Runs a shell command that may use the launch program as $P.
 Ended run(const std::string& command) {
-  // A test may itself run inside of a job.
-  const std::string shell =
-      "unset OMPI_COMM_WORLD_SIZE PMI_RANK PMI_SIZE PMIX_RANK MPI_LOCALNRANKS SLURM_PROCID "
-      "SLURM_STEP_NUM_TASKS WEFT_QUIET OMP_NUM_THREADS; "
-      "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; "
-      "P='timeout 30 " WEFT_TEST_PROGRAM_DIR "/launch_program'; { " +
-      command + "; } 2>&1";
-  Ended ended;
-  const auto start = std::chrono::steady_clock::now();
-  std::FILE* pipe = popen(shell.c_str(), "r");
-  char chunk[4096];
-  while (const std::size_t length = std::fread(chunk, 1, sizeof(chunk), pipe)) {
-    ended.output.append(chunk, length);
-  }
-  const int status = pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return ended;
+  return test::run_shell("P='timeout 30 " WEFT_TEST_PROGRAM_DIR "/launch_program'", command);
 }
 
-#ifdef WEFT_TEST_MPIEXEC
-const std::string mpiexec = "timeout 60 " WEFT_TEST_MPIEXEC;
-#define WEFT_SKIP_WITHOUT_MPI()
-#else
-const std::string mpiexec;
-#define WEFT_SKIP_WITHOUT_MPI() GTEST_SKIP() << "this build has no MPI"
-#endif
+const std::string mpiexec = WEFT_MPIEXEC;
 
 int occurrences(const std::string& text, const std::string& part) {
   int count = 0;

@@ -1,0 +1,70 @@
+#pragma once
+
+// What calls of Comm ask of their arguments. Refused before anything is sent, on every rank alike.
+
+#include <weft/core/error.hpp>
+
+#include "comm/comm_state.hpp"
+
+#include <limits>
+
+namespace weft::detail {
+
+inline void require_root(const CommState& state, int root, const char* call) {
+  require(root >= 0 && root < state.transport->size(),
+          "Comm::{}: there is no rank {} among {} ranks", call, root, state.transport->size());
+}
+
+inline void require_memory(const ConstMemory& memory, const char* call) {
+  constexpr index_t most = std::numeric_limits<index_t>::max();
+  if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
+    refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
+           memory.count, name_of(memory.dtype));
+  }
+}
+
+inline void require_same(const ConstMemory& in, const ConstMemory& out, const char* call) {
+  require_memory(in, call);
+  require_memory(out, call);
+  if (in.dtype != out.dtype) [[unlikely]] {
+    refuse("Comm::{}: in has type {}, but out has {}", call, name_of(in.dtype), name_of(out.dtype));
+  }
+  if (in.where != out.where) [[unlikely]] {
+    refuse("Comm::{}: in is on {}, but out is on {}", call, to_string(in.where),
+           to_string(out.where));
+  }
+}
+
+inline void require_count(const ConstMemory& memory, index_t count, const char* what,
+                          const char* call) {
+  require(memory.count == count, "Comm::{}: {} has {} elements, but {} are needed", call, what,
+          memory.count, count);
+}
+
+inline void require_op(DType dtype, ReduceOp op, const char* call) {
+  if (has_op(dtype, op)) [[likely]]
+    return;
+  refuse("Comm::{}: {} has no reduction '{}'", call, name_of(dtype), name_of(op));
+}
+
+inline void require_parts(const CommState& state, const Parts& parts, const ConstMemory& memory,
+                          const char* what, const char* call) {
+  require(parts.ranks() == state.transport->size(), "Comm::{}: {} parts for {} ranks", call,
+          parts.ranks(), state.transport->size());
+  require(parts.extent() <= memory.count, "Comm::{}: the parts reach to element {}, but {} has {}",
+          call, parts.extent(), what, memory.count);
+}
+
+/// `in` and `out` may be apart, or be one: `same` is where `out` must then begin.
+inline void require_no_overlap(const ConstMemory& in, const ConstMemory& out, const void* same,
+                               const char* call) {
+  const auto* a = static_cast<const std::byte*>(in.data);
+  const auto* b = static_cast<const std::byte*>(out.data);
+  const bool apart = in.count == 0 || out.count == 0 || a + in.bytes() <= b || b + out.bytes() <= a;
+  require(
+      apart || out.data == same,
+      "Comm::{}: in and out overlap; they must be apart, or the same memory where that is allowed",
+      call);
+}
+
+}  // namespace weft::detail
