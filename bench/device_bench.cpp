@@ -50,6 +50,33 @@ void compare_arithmetic(bench::Report& report, const std::string& type) {
   compare("axpy_dot", 3, [&] { static_cast<void>(axpy_dot(a, x, y, y)); });
 }
 
+/// Of 1024^3 floats, forward and adjoint.
+void compare_derivatives(bench::Report& report) {
+  const Layout layout = Layout::local({1024, 1024, 1024}).on(gpu);
+  const auto compare = [&](const std::string& name, const LinearOperator<float>& a) {
+    DistributedArray<float> x(a.domain());
+    DistributedArray<float> y(a.range());
+    DistributedArray<float> other(layout);
+    x.fill(1.0F);
+    const index_t outputs = y.layout().is_stack() ? y.layout().part_count() : 1;
+    const auto raw_copy = timed(
+        [&] { copy_bytes(other.data(), gpu, x.data(), gpu, bytes_of(4.0 * 1024 * 1024 * 1024)); });
+    const auto add = [&](const std::string& what, const auto& work) {
+      bench::Pair pair = bench::compare(rounds, repeats, timed(work), raw_copy);
+      for (double& time : pair.baseline) time *= static_cast<double>(1 + outputs) / 2;
+      report.add(what, "copy of as many bytes", pair, 1 / 0.85);
+    };
+    add(name, [&] { a.forward(x, y); });
+    add(name + ", adjoint", [&] { a.adjoint(y, x); });
+  };
+  for (const int axis : {0, 1, 2}) {
+    compare(fmt::format("first derivative along axis {}", axis),
+            first_derivative<float>(layout, {.axis = axis}));
+  }
+  compare("laplacian", laplacian<float>(layout, {.axes = {0, 1, 2}}));
+  compare("gradient", gradient<float>(layout));
+}
+
 /// Two ranks on the GPU fetch `width` planes across an axis from each other; the baseline is that
 /// each copies as many bytes.
 void compare_halo(bench::Report& report, const std::string& name, const Shape& shape, int axis,
@@ -124,6 +151,7 @@ int main(int argc, char** argv) {
                        "Arrays on one GPU; ranks are threads that share it (no NVLink)");
   compare_arithmetic<double>(report, "1 GiB of doubles");
   compare_arithmetic<float>(report, "1 GiB of floats");
+  compare_derivatives(report);
   compare_halo(report, "halo of 32 MiB, first axis", {512, 1024, 1024}, 0, 8);
   compare_halo(report, "halo of 32 MiB, last axis", {1024, 1024, 512}, 2, 8);
   compare_halo(report, "halo of 4 MiB, first axis", {512, 1024, 1024}, 0, 1);

@@ -6,6 +6,7 @@
 #include "array/update_math.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -67,6 +68,35 @@ Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_
   return loops;
 }
 
+/// Of a tile for transposition.
+#if defined(__CUDACC__)
+constexpr index_t tile = 32;
+#else
+constexpr index_t tile = 8;  // measured: larger ones, and ones that go through a buffer, are slower
+#endif
+
+/// Moves a long loop over neighbours in `to`, and before it one over neighbours in `from`, to the
+/// innermost places; false if there are no such two.
+bool make_transposition(Loops& loops) {
+  int in_from = -1;
+  int in_to = -1;
+  for (int level = 0; level < loops.depth; ++level) {
+    if (loops.extent[level] < tile) continue;
+    if (loops.from[level] == 1 && loops.to[level] != 1) in_from = level;
+    if (loops.to[level] == 1 && loops.from[level] != 1) in_to = level;
+  }
+  if (in_from < 0 || in_to < 0) return false;
+  const auto swap_levels = [&](int a, int b) {
+    std::swap(loops.extent[a], loops.extent[b]);
+    std::swap(loops.from[a], loops.from[b]);
+    std::swap(loops.to[a], loops.to[b]);
+  };
+  swap_levels(in_to, loops.depth - 1);
+  if (in_from == loops.depth - 1) in_from = in_to;
+  swap_levels(in_from, loops.depth - 2);
+  return true;
+}
+
 struct Assign {
   template <class T>
   WEFT_FUNCTION void operator()(const T& source, T& target) const {
@@ -94,29 +124,120 @@ struct Clear {
 
 #if defined(__CUDACC__)
 
-/// f(source, target) for all points of a box. The steps of the innermost loop are passed apart, so
-/// that the compiler can see where they are one.
+/// f(source, target) for all points of a box. Number is what divisions are done in.
+template <class Number, int visits, class T, class F>
+__global__ void __launch_bounds__(detail::cuda_threads)
+    visit_kernel(const __grid_constant__ Loops loops, Number count, const T* from,
+                 index_t from_step, T* to, index_t to_step, F f) {
+  const Number first =
+      static_cast<Number>(blockIdx.x) * detail::cuda_threads * visits + threadIdx.x;
+  T in[visits];
+  T out[visits];
+  T* target[visits];
+#pragma unroll
+  for (int visit = 0; visit < visits; ++visit) {
+    Number rest = first + visit * detail::cuda_threads;
+    target[visit] = nullptr;
+    if (rest >= count) continue;
+    const auto next = [&](index_t extent) {
+      const Number part = rest / static_cast<Number>(extent);
+      const Number position = rest - part * static_cast<Number>(extent);
+      rest = part;
+      return static_cast<index_t>(position);
+    };
+    const index_t k = next(loops.extent[loops.depth - 1]);
+    const T* source = from + k * from_step;
+    target[visit] = to + k * to_step;
+    for (int level = loops.depth - 2; level >= 0; --level) {
+      const index_t position = next(loops.extent[level]);
+      source += position * loops.from[level];
+      target[visit] += position * loops.to[level];
+    }
+    in[visit] = *source;
+    out[visit] = *target[visit];  // dropped where f does not read it
+  }
+#pragma unroll
+  for (int visit = 0; visit < visits; ++visit) {
+    if (target[visit] == nullptr) continue;
+    f(in[visit], out[visit]);
+    *target[visit] = out[visit];
+  }
+}
+
+template <int visits, class T, class F>
+void visit_points(Cuda device, const Loops& loops, const T* from, index_t from_step, T* to,
+                  index_t to_step, F f) {
+  constexpr index_t each = index_t{detail::cuda_threads} * visits;
+  const index_t count = loops.rows() * loops.extent[loops.depth - 1];
+  const auto blocks = static_cast<unsigned>((count + each - 1) / each);
+  const auto launch = [&](auto number) {
+    using Number = decltype(number);
+    visit_kernel<Number, visits><<<blocks, detail::cuda_threads, 0, detail::stream_of(device)>>>(
+        loops, static_cast<Number>(count), from, from_step, to, to_step, f);
+  };
+  // Divisions of 32 bits, where they suffice, are several times faster.
+  if (count <= 0x7fffffff) {
+    launch(std::uint32_t{});
+  } else {
+    launch(index_t{});
+  }
+  detail::check_cuda_launch();
+}
+
+/// The steps of the innermost loop are passed apart, so that the compiler can see where they are
+/// one. In long rows a thread has several loads under way; short ones are faster one by one.
 template <class T, class F>
 void visit_points(Cuda device, const Loops& loops, const T* from, index_t from_step, T* to,
                   index_t to_step, F f) {
-  const int last = loops.depth - 1;
-  for_each(device, 1, loops.rows(), loops.extent[last],
-           [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
-             const T* source = from + k * from_step;
-             T* target = to + k * to_step;
-             index_t rest = row;
-             for (int level = last - 1; level > 0; --level) {
-               const index_t position = rest % loops.extent[level];
-               rest /= loops.extent[level];
-               source += position * loops.from[level];
-               target += position * loops.to[level];
-             }
-             if (last > 0) {
-               source += rest * loops.from[0];
-               target += rest * loops.to[0];
-             }
-             f(*source, *target);
-           });
+  if (loops.extent[loops.depth - 1] >= 32) {
+    visit_points<4>(device, loops, from, from_step, to, to_step, f);
+  } else {
+    visit_points<1>(device, loops, from, from_step, to, to_step, f);
+  }
+}
+
+/// Tiles go through the memory that a block shares, so that both sides are read and written in
+/// runs.
+template <class T, class F>
+__global__ void __launch_bounds__(detail::cuda_threads)
+    transpose_kernel(const __grid_constant__ Loops loops, const T* from, T* to, F f) {
+  __shared__ alignas(16) unsigned char memory[tile * (tile + 1) * sizeof(T)];
+  auto* shared = reinterpret_cast<T*>(memory);  // rows of one more, to spread them over all banks
+  const int row = loops.depth - 2;
+  const int column = loops.depth - 1;
+  const auto row_tiles = static_cast<unsigned>((loops.extent[row] + tile - 1) / tile);
+  const auto column_tiles = static_cast<unsigned>((loops.extent[column] + tile - 1) / tile);
+  const index_t first_column = blockIdx.x % column_tiles * tile;
+  const index_t first_row = blockIdx.x / column_tiles % row_tiles * tile;
+  const T* source = from + first_row + first_column * loops.from[column];
+  T* target = to + first_column + first_row * loops.to[row];
+  index_t rest = blockIdx.x / column_tiles / row_tiles;
+  for (int level = row - 1; level >= 0; --level) {
+    source += rest % loops.extent[level] * loops.from[level];
+    target += rest % loops.extent[level] * loops.to[level];
+    rest /= loops.extent[level];
+  }
+  const index_t rows = min(tile, loops.extent[row] - first_row);
+  const index_t columns = min(tile, loops.extent[column] - first_column);
+  const index_t x = threadIdx.x;
+  for (index_t c = threadIdx.y; c < columns; c += blockDim.y) {
+    if (x < rows) shared[c * (tile + 1) + x] = source[x + c * loops.from[column]];
+  }
+  __syncthreads();
+  for (index_t r = threadIdx.y; r < rows; r += blockDim.y) {
+    if (x < columns) f(shared[x * (tile + 1) + r], target[x + r * loops.to[row]]);
+  }
+}
+
+template <class T, class F>
+void visit_tiles(Cuda device, const Loops& loops, const T* from, T* to, F f) {
+  const auto tiles_of = [&](int level) { return (loops.extent[level] + tile - 1) / tile; };
+  const int row = loops.depth - 2;
+  const index_t tiles =
+      loops.rows() / loops.extent[row] * tiles_of(row) * tiles_of(loops.depth - 1);
+  transpose_kernel<<<static_cast<unsigned>(tiles), dim3(tile, detail::cuda_threads / tile), 0,
+                     detail::stream_of(device)>>>(loops, from, to, f);
+  detail::check_cuda_launch();
 }
 
 /// f for all elements of two packs.
@@ -201,35 +322,9 @@ void visit_rows(Cpu, const Loops& loops, const T* from, index_t from_step, T* to
   });
 }
 
-/// Of a tile for transposition. Measured: larger ones, and ones that go through a buffer, are
-/// slower.
-constexpr index_t tile = 8;
-
-/// Moves a long loop over neighbours in `to`, and before it one over neighbours in `from`, to the
-/// innermost places; false if there are no such two.
-bool make_transposition(Loops& loops) {
-  int in_from = -1;
-  int in_to = -1;
-  for (int level = 0; level < loops.depth; ++level) {
-    if (loops.extent[level] < tile) continue;
-    if (loops.from[level] == 1 && loops.to[level] != 1) in_from = level;
-    if (loops.to[level] == 1 && loops.from[level] != 1) in_to = level;
-  }
-  if (in_from < 0 || in_to < 0) return false;
-  const auto swap_levels = [&](int a, int b) {
-    std::swap(loops.extent[a], loops.extent[b]);
-    std::swap(loops.from[a], loops.from[b]);
-    std::swap(loops.to[a], loops.to[b]);
-  };
-  swap_levels(in_to, loops.depth - 1);
-  if (in_from == loops.depth - 1) in_from = in_to;
-  swap_levels(in_from, loops.depth - 2);
-  return true;
-}
-
 /// The two innermost loops, tile by tile: cache lines that a tile has touched are used to the end.
 template <class T, class F>
-void visit_tiles(const Loops& loops, const T* from, T* to, F f) {
+void visit_tiles(Cpu, const Loops& loops, const T* from, T* to, F f) {
   const int row = loops.depth - 2;
   const int column = loops.depth - 1;
   const index_t row_tiles = (loops.extent[row] + tile - 1) / tile;
@@ -274,9 +369,7 @@ void visit_box(Device device, const Shape& shape, const T* from, const Index& fr
                const Index& to_strides, F f) {
   if (shape.count() == 0) return;
   Loops loops = plan_loops(shape, from_strides, to_strides);
-#if !defined(__CUDACC__)
-  if (make_transposition(loops)) return visit_tiles(loops, from, to, f);
-#endif
+  if (make_transposition(loops)) return visit_tiles(device, loops, from, to, f);
   const int last = loops.depth - 1;
   if (loops.has_runs()) {
     visit_rows(device, loops, from, 1, to, 1, f);

@@ -28,6 +28,10 @@ struct StencilTerm {
   index_t head;
   index_t tail;
   index_t special_rows;
+  // The row in between once more, and how far it reaches.
+  RealOf<T> interior[stencil_width];
+  index_t reach_before;
+  index_t reach_after;
 };
 
 /// An element of an input, `shift` from the one that is computed, times a weight.

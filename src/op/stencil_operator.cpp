@@ -137,7 +137,12 @@ class StencilPass {
         .head = matrix.head(),
         .tail = matrix.tail(),
         .special_rows = special_rows,
+        .interior = {},
+        .reach_before = matrix.interior_width().before,
+        .reach_after = matrix.interior_width().after,
     };
+    std::copy(matrix.interior().begin(), matrix.interior().end(),
+              plan_.term[plan_.terms - 1].interior);
     rows_used_ += (special_rows + 1) * kernels::stencil_width;
     narrow(each, plan_.term[plan_.terms - 1]);
     for (int d = -reach; d <= reach; ++d) {

@@ -790,7 +790,12 @@ class EverythingAtOnce {
     out_.clear();
     out_.reserve(8);
     std::vector<Request> requests;
-    requests.push_back(comm_.start_recv(room(count_), previous_));
+    // NCCL runs the calls of a communicator in their order: there, a receive that comes before a
+    // collective must not wait for a send that comes after it.
+    const bool in_order =
+        message_device().kind == DeviceKind::cuda && comm_.route(message_device()).name == "nccl";
+    const Memory received = room(count_);
+    if (!in_order) requests.push_back(comm_.start_recv(received, previous_));
     requests.push_back(comm_.start_barrier());
     out_.push_back(mine_);
     requests.push_back(comm_.start_broadcast(out_.back().memory(), root_));
@@ -798,6 +803,7 @@ class EverythingAtOnce {
     requests.push_back(comm_.start_reduce(mine_.memory(), room(count_), ReduceOp::max, root_));
     requests.push_back(comm_.start_reduce_scatter_v(whole_.memory(), parts_, room(count_)));
     requests.push_back(comm_.start_all_gather_v(mine_.memory(), room(all), parts_));
+    if (in_order) requests.push_back(comm_.start_recv(received, previous_));
     requests.push_back(comm_.start_send(mine_.memory(), next_));
     requests.push_back(comm_.start_gather_v(mine_.memory(), room(here ? all : 0), parts_, root_));
     requests.push_back(comm_.start_scatter_v(whole_.memory(), parts_, room(count_), root_));

@@ -4,6 +4,7 @@
 
 #include <cublas_v2.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -75,11 +76,12 @@ void gemm_on(Cuda device, MatrixForm form, const GemmSize& size, T alpha, Matric
              Matrices<const T> b, T beta, Matrices<T> c) {
   using C = typename Cublas<T>::type;
   const auto in = [](const T* data) { return reinterpret_cast<const C*>(data); };
-  check(
-      Cublas<T>::gemm(handle_for(device.stream), CUBLAS_OP_N, operation(form), size.n, size.m,
-                      size.k, in(&alpha), in(b.data), b.row, b.stride, in(a.data), a.row, a.stride,
-                      in(&beta), reinterpret_cast<C*>(c.data), c.row, c.stride, size.batch),
-      "cublasGemmStridedBatched");
+  const auto leading = [](index_t row) { return std::max<index_t>(1, row); };  // cuBLAS asks for it
+  check(Cublas<T>::gemm(handle_for(device.stream), CUBLAS_OP_N, operation(form), size.n, size.m,
+                        size.k, in(&alpha), in(b.data), leading(b.row), b.stride, in(a.data),
+                        leading(a.row), a.stride, in(&beta), reinterpret_cast<C*>(c.data),
+                        leading(c.row), c.stride, size.batch),
+        "cublasGemmStridedBatched");
 }
 
 #define INSTANTIATE(T)                                                           \

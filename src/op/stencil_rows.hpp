@@ -1,0 +1,268 @@
+#pragma once
+
+// Stencils on the CPU, row by row; for stencil_kernels.cpp only.
+
+#include <weft/core/for_each.hpp>
+
+#include "array/update_math.hpp"
+#include "op/stencil_math.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+namespace weft::kernels {
+
+/// Calls run(count) with a constant for the numbers of taps that are common, and 0 for others.
+template <class F>
+void with_taps(int taps, F run) {
+  switch (taps) {
+    case 2: return run(std::integral_constant<int, 2>{});
+    case 3: return run(std::integral_constant<int, 3>{});
+    case 4: return run(std::integral_constant<int, 4>{});
+    case 5: return run(std::integral_constant<int, 5>{});
+    case 6: return run(std::integral_constant<int, 6>{});
+    case 7: return run(std::integral_constant<int, 7>{});
+    case 8: return run(std::integral_constant<int, 8>{});
+    default: return run(std::integral_constant<int, 0>{});
+  }
+}
+
+/// Pointers to elements of the inputs, and what they are multiplied by.
+template <class T>
+struct Taps {
+  int count = 0;
+  int across = 0;
+  const T* from[StencilPlan<T>::max_taps];
+  RealOf<T> weight[StencilPlan<T>::max_taps];
+
+  void add(const T* data, RealOf<T> factor) {
+    from[count] = data;
+    weight[count++] = factor;
+  }
+  /// Adds the factor to one that the element has already.
+  void merge(const T* data, RealOf<T> factor) {
+    for (int t = 0; t < count; ++t) {
+      if (from[t] == data) {
+        weight[t] += factor;
+        return;
+      }
+    }
+    add(data, factor);
+  }
+};
+
+template <class T, class Put, std::size_t... t>
+void combine(std::index_sequence<t...>, const Taps<T>& taps, index_t begin, index_t end, T* y,
+             Put put) {
+  const T* const from[] = {taps.from[t]...};
+  const RealOf<T> weight[] = {taps.weight[t]...};
+#pragma omp simd
+  for (index_t k = begin; k < end; ++k) put((... + (weight[t] * from[t][k])), y[k]);
+}
+
+/// Any number of taps, one after the other in a piece of a row that stays in the cache.
+template <class T, class Put>
+void combine(std::index_sequence<>, const Taps<T>& taps, index_t begin, index_t end, T* y,
+             Put put) {
+  constexpr index_t piece = 256;
+  T sums[piece];
+  for (index_t first = begin; first < end; first += piece) {
+    const index_t n = std::min(piece, end - first);
+    std::fill_n(sums, n, T{});
+    for (int t = 0; t < taps.count; ++t) {
+      const T* from = taps.from[t] + first;
+      const RealOf<T> weight = taps.weight[t];
+#pragma omp simd
+      for (index_t k = 0; k < n; ++k) sums[k] += weight * from[k];
+    }
+#pragma omp simd
+    for (index_t k = 0; k < n; ++k) put(sums[k], y[first + k]);
+  }
+}
+
+/// Bytes of an output from which on it is written past the caches, as memcpy does: they could not
+/// keep it, and would fetch from memory what is to be overwritten.
+constexpr index_t streamed_bytes = 64 << 20;
+
+/// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
+/// one plane across the first axis shares with the next to be in the cache still.
+constexpr index_t row_size = 2048;
+constexpr index_t plane_size = 32768;
+
+/// y[k] = values[k]; whole lines of the cache go past it, where the processor can do that.
+template <class T>
+void stream(const T* values, index_t n, T* y) {
+  index_t k = 0;
+#if defined(__AVX__)
+  constexpr std::uintptr_t line = 64;
+  constexpr index_t width = line / sizeof(T);
+  const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % line / sizeof(T));
+  const index_t aligned = std::min(n, (width - beyond) % width);
+  for (; k < aligned; ++k) y[k] = values[k];
+  for (; k + width <= n; k += width) {
+    const auto* from = reinterpret_cast<const __m256i*>(values + k);
+    auto* to = reinterpret_cast<__m256i*>(y + k);
+    _mm256_stream_si256(to, _mm256_loadu_si256(from));
+    _mm256_stream_si256(to + 1, _mm256_loadu_si256(from + 1));
+  }
+#endif
+  for (; k < n; ++k) y[k] = values[k];
+}
+
+inline void end_streams() {
+#if defined(__AVX__)
+  _mm_sfence();
+#endif
+}
+
+/// The rows of a tile along the last axis, one after the other.
+template <class T, class Put>
+class RowLoop {
+ public:
+  RowLoop(const StencilPlan<T>& plan, const StencilBox& tile, Put put)
+      : plan_(plan),
+        tile_(tile),
+        put_(put),
+        last_(plan.axes - 1),
+        first_(tile.begin[last_]),
+        length_(tile.end[last_] - first_),
+        core_begin_(std::clamp<index_t>(plan.core_begin[last_] - first_, 0, length_)),
+        core_end_(std::clamp(plan.core_end[last_] - first_, core_begin_, length_)) {
+    std::copy_n(tile.begin, plan.axes, at_);
+  }
+
+  void run() {
+    constexpr bool may_stream = std::is_same_v<Put, Assigned<T>>;
+    const index_t bytes = plan_.extents[0] * plan_.strides[0] * index_t{sizeof(T)};
+    const bool streams = may_stream && bytes >= streamed_bytes;
+    alignas(64) T values[may_stream ? row_size : 1];
+    do {
+      const bool in_core = find_row();
+      for (int output = 0; output < plan_.outputs; ++output) {
+        T* y = plan_.y[output] + row_;
+        put_row(output, in_core, streams ? values : y);
+        if (streams) stream(values, length_, y);
+      }
+    } while (advance());
+    if (streams) end_streams();
+  }
+
+ private:
+  /// Where the row begins, and whether it runs through the core.
+  bool find_row() {
+    row_ = first_;
+    bool in_core = true;
+    for (int axis = 0; axis < last_; ++axis) {
+      row_ += at_[axis] * plan_.strides[axis];
+      in_core = in_core && at_[axis] >= plan_.core_begin[axis] && at_[axis] < plan_.core_end[axis];
+    }
+    return in_core;
+  }
+  void put_row(int output, bool in_core, T* y) const {
+    Taps<T> taps;
+    if (in_core) {
+      take_core_taps(output, taps);
+    } else {
+      find_taps(output, taps);
+    }
+    with_taps(taps.count, [&](auto count) {
+      combine(std::make_index_sequence<count>{}, taps, core_begin_, core_end_, y, put_);
+    });
+    put_points(output, taps, 0, core_begin_, y);
+    put_points(output, taps, core_end_, length_, y);
+  }
+  void take_core_taps(int output, Taps<T>& taps) const {
+    for (int t = output * plan_.taps; t < (output + 1) * plan_.taps; ++t) {
+      const StencilTap<T>& tap = plan_.tap[t];
+      taps.add(tap.from + row_, tap.weight);
+    }
+    taps.across = plan_.across[output];
+  }
+  /// Of a row near an edge: in the same order, so that a cut across rows does not change a bit.
+  void find_taps(int output, Taps<T>& taps) const {
+    for (int t = 0; t < plan_.terms; ++t) {
+      const StencilTerm<T>& term = plan_.term[t];
+      if (term.output != output || term.axis == last_) continue;
+      const RealOf<T>* weights = row_at(term, at_[term.axis]);
+      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+        const RealOf<T> weight = weights[d + stencil_reach];
+        if (weight != 0) taps.merge(neighbour(plan_, term, row_, at_[term.axis], d), weight);
+      }
+    }
+    taps.across = taps.count;
+    for (int t = output * plan_.taps + plan_.across[output]; t < (output + 1) * plan_.taps; ++t) {
+      const StencilTap<T>& tap = plan_.tap[t];
+      taps.add(tap.from + row_, tap.weight);
+    }
+  }
+  /// Points outside of the core.
+  void put_points(int output, const Taps<T>& taps, index_t begin, index_t end, T* y) const {
+    for (index_t k = begin; k < end; ++k) {
+      T sum{};
+      for (int t = 0; t < taps.across; ++t) sum += taps.weight[t] * taps.from[t][k];
+      for (int t = plan_.terms - 1; t >= 0 && plan_.term[t].axis == last_; --t) {
+        const StencilTerm<T>& term = plan_.term[t];
+        if (term.output == output) add_term(plan_, term, row_ + k, first_ + k, sum);
+      }
+      put_(sum, y[k]);
+    }
+  }
+  bool advance() {
+    for (int axis = last_ - 1; axis >= 0; --axis) {
+      if (++at_[axis] < tile_.end[axis]) return true;
+      at_[axis] = tile_.begin[axis];
+    }
+    return false;
+  }
+
+  const StencilPlan<T>& plan_;
+  const StencilBox& tile_;
+  Put put_;
+  int last_;
+  index_t first_;
+  index_t length_;
+  index_t core_begin_;  // of a row, relative to first_
+  index_t core_end_;
+  index_t at_[max_dims];
+  index_t row_ = 0;
+};
+
+template <class T, class Put>
+void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
+  const int last = plan.axes - 1;
+  index_t count = 1;
+  for (int axis = 0; axis <= last; ++axis) count *= box.end[axis] - box.begin[axis];
+  const int threads = detail::threads_for(count);
+  index_t tile[max_dims];
+  index_t tiles = 1;
+  index_t size = 1;
+  for (int axis = last; axis >= 0; --axis) {
+    const index_t extent = box.end[axis] - box.begin[axis];
+    const index_t limit = axis == last ? row_size
+                          : axis > 0   ? std::max<index_t>(1, plane_size / size)
+                                       : (extent + threads - 1) / threads;
+    tile[axis] = std::min(extent, limit);
+    size *= tile[axis];
+    tiles *= (extent + tile[axis] - 1) / tile[axis];
+  }
+#pragma omp parallel for schedule(static) if (threads > 1)
+  for (index_t job = 0; job < tiles; ++job) {
+    StencilBox mine;
+    index_t rest = job;
+    for (int axis = last; axis >= 0; --axis) {
+      const index_t along = (box.end[axis] - box.begin[axis] + tile[axis] - 1) / tile[axis];
+      mine.begin[axis] = box.begin[axis] + rest % along * tile[axis];
+      mine.end[axis] = std::min(box.end[axis], mine.begin[axis] + tile[axis]);
+      rest /= along;
+    }
+    RowLoop<T, Put>(plan, mine, put).run();
+  }
+}
+
+}  // namespace weft::kernels
