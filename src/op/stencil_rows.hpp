@@ -88,38 +88,57 @@ void combine(std::index_sequence<>, const Taps<T>& taps, index_t begin, index_t 
 
 /// Bytes of an output from which on it is written past the caches, as memcpy does: they could not
 /// keep it, and would fetch from memory what is to be overwritten.
-constexpr index_t streamed_bytes = 64 << 20;
+constexpr index_t streamed_bytes = 16 << 20;
 
 /// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
 /// one plane across the first axis shares with the next to be in the cache still.
 constexpr index_t row_size = 2048;
 constexpr index_t plane_size = 32768;
 
-/// y[k] = values[k]; whole lines of the cache go past it, where the processor can do that.
-template <class T>
-void stream(const T* values, index_t n, T* y) {
-  index_t k = 0;
 #if defined(__AVX__)
-  constexpr std::uintptr_t line = 64;
-  constexpr index_t width = line / sizeof(T);
-  const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % line / sizeof(T));
-  const index_t aligned = std::min(n, (width - beyond) % width);
-  for (; k < aligned; ++k) y[k] = values[k];
-  for (; k + width <= n; k += width) {
-    const auto* from = reinterpret_cast<const __m256i*>(values + k);
-    auto* to = reinterpret_cast<__m256i*>(y + k);
-    _mm256_stream_si256(to, _mm256_loadu_si256(from));
-    _mm256_stream_si256(to + 1, _mm256_loadu_si256(from + 1));
+
+/// The same, with whole lines of the cache written past it. Complex elements are pairs of reals,
+/// as weights are real.
+template <class T, std::size_t... t>
+void combine_past_cache(std::index_sequence<t...>, const Taps<T>& taps, index_t begin, index_t end,
+                        T* y) {
+  using Real = RealOf<T>;
+  using Lanes [[gnu::vector_size(32)]] = Real;
+  using Unaligned [[gnu::vector_size(32), gnu::aligned(alignof(Real))]] = Real;
+  constexpr index_t reals = sizeof(T) / sizeof(Real);
+  constexpr index_t width = sizeof(Lanes) / sizeof(Real);
+  constexpr index_t line = 64 / sizeof(Real);
+  const Real* const from[] = {reinterpret_cast<const Real*>(taps.from[t])...};
+  const Real weight[] = {taps.weight[t]...};
+  auto* out = reinterpret_cast<Real*>(y);
+  const auto lanes = [&](index_t k) {
+    const Lanes sum = (... + (weight[t] * *reinterpret_cast<const Unaligned*>(from[t] + k)));
+    return reinterpret_cast<__m256i>(sum);
+  };
+  index_t k = begin * reals;
+  const auto beyond =
+      static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out + k) / sizeof(Real)) % line;
+  const index_t aligned = std::min(end * reals, k + (line - beyond) % line);
+  for (; k < aligned; ++k) out[k] = (... + (weight[t] * from[t][k]));
+  for (; k + line <= end * reals; k += line) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + k), lanes(k));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(out + k + width), lanes(k + width));
   }
-#endif
-  for (; k < n; ++k) y[k] = values[k];
+  for (; k < end * reals; ++k) out[k] = (... + (weight[t] * from[t][k]));
 }
 
-inline void end_streams() {
-#if defined(__AVX__)
-  _mm_sfence();
-#endif
+inline void end_streams() { _mm_sfence(); }
+
+#else
+
+template <class T, std::size_t... t>
+void combine_past_cache(std::index_sequence<t...> order, const Taps<T>& taps, index_t begin,
+                        index_t end, T* y) {
+  combine(order, taps, begin, end, y, Assigned<T>{T{1}});
 }
+inline void end_streams() {}
+
+#endif
 
 /// The rows of a tile along the last axis, one after the other.
 template <class T, class Put>
@@ -135,22 +154,20 @@ class RowLoop {
         core_begin_(std::clamp<index_t>(plan.core_begin[last_] - first_, 0, length_)),
         core_end_(std::clamp(plan.core_end[last_] - first_, core_begin_, length_)) {
     std::copy_n(tile.begin, plan.axes, at_);
+    if constexpr (std::is_same_v<Put, Assigned<T>>) {
+      const index_t bytes = plan.extents[0] * plan.strides[0] * index_t{sizeof(T)};
+      past_cache_ = bytes >= streamed_bytes && !is_nonzero(put.alpha - T{1});
+    }
   }
 
   void run() {
-    constexpr bool may_stream = std::is_same_v<Put, Assigned<T>>;
-    const index_t bytes = plan_.extents[0] * plan_.strides[0] * index_t{sizeof(T)};
-    const bool streams = may_stream && bytes >= streamed_bytes;
-    alignas(64) T values[may_stream ? row_size : 1];
     do {
       const bool in_core = find_row();
       for (int output = 0; output < plan_.outputs; ++output) {
-        T* y = plan_.y[output] + row_;
-        put_row(output, in_core, streams ? values : y);
-        if (streams) stream(values, length_, y);
+        put_row(output, in_core, plan_.y[output] + row_);
       }
     } while (advance());
-    if (streams) end_streams();
+    if (past_cache_) end_streams();
   }
 
  private:
@@ -172,7 +189,11 @@ class RowLoop {
       find_taps(output, taps);
     }
     with_taps(taps.count, [&](auto count) {
-      combine(std::make_index_sequence<count>{}, taps, core_begin_, core_end_, y, put_);
+      constexpr auto order = std::make_index_sequence<count>{};
+      if constexpr (count > 0) {
+        if (past_cache_) return combine_past_cache(order, taps, core_begin_, core_end_, y);
+      }
+      combine(order, taps, core_begin_, core_end_, y, put_);
     });
     put_points(output, taps, 0, core_begin_, y);
     put_points(output, taps, core_end_, length_, y);
@@ -229,6 +250,7 @@ class RowLoop {
   index_t length_;
   index_t core_begin_;  // of a row, relative to first_
   index_t core_end_;
+  bool past_cache_ = false;
   index_t at_[max_dims];
   index_t row_ = 0;
 };
