@@ -15,6 +15,9 @@
 #include <weft/comm/print.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
+#include <weft/io/npy.hpp>
+#include <weft/io/picture.hpp>
+#include <weft/io/report.hpp>
 #include <weft/op/blocks.hpp>
 #include <weft/op/complex_parts.hpp>
 #include <weft/op/convolve1d.hpp>

@@ -1,0 +1,193 @@
+#include <weft/io/npy.hpp>
+
+#include <weft/core/complex.hpp>
+#include <weft/core/error.hpp>
+
+#include "array/box_kernels.hpp"
+#include "array/strides.hpp"
+#include "io/file.hpp"
+#include "io/npy_convert.hpp"
+#include "io/npy_header.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using detail::File;
+using detail::PartialFile;
+
+/// A rank's share of a common job: what it throws on one rank, all ranks throw.
+template <class F>
+void together(const Comm& comm, F&& share) {
+  std::string complaint;
+  try {
+    share();
+  } catch (const std::exception& error) {
+    complaint = error.what();
+  }
+  comm.agree(complaint);
+}
+
+bool is_within_groups(const Layout& layout) {
+  for (int rank = 0; rank < layout.comm().size(); ++rank) {
+    if (layout.group(rank) != layout.group(0)) return true;
+  }
+  return false;
+}
+
+Index reversed(const Index& index) {
+  Index result = index;
+  for (int axis = 0; axis < index.ndim(); ++axis) result[axis] = index[index.ndim() - 1 - axis];
+  return result;
+}
+
+/// f(where in the array, where in the box, how many) for the elements of a box, in runs that are
+/// contiguous in both and as long as can be.
+template <class F>
+void for_each_run(const Shape& shape, const Box& box, F f) {
+  const index_t count = box.shape.count();
+  if (count == 0) return;
+  // A run takes in the last axes, as long as those behind are whole.
+  int first = shape.ndim();
+  while (first > 0 && (first == shape.ndim() || box.shape[first] == shape[first])) --first;
+  const index_t run = box.shape.count(first, shape.ndim());
+  Index at = box.offset;
+  for (index_t done = 0; done < count; done += run) {
+    f(linear(shape, at), done, run);
+    for (int axis = first - 1; axis >= 0; --axis) {
+      if (++at[axis] < box.end(axis)) break;
+      at[axis] = box.offset[axis];
+    }
+  }
+}
+
+void write_box(const File& file, const Shape& shape, const Box& box, index_t data_offset,
+               const void* data, index_t element) {
+  const auto* bytes = static_cast<const char*>(data);
+  for_each_run(shape, box, [&](index_t to, index_t from, index_t count) {
+    file.write(bytes + from * element, count * element, data_offset + to * element);
+  });
+}
+
+/// The elements of a box one after the other, in the order that the file has.
+void read_box(const File& file, const NpyInfo& info, const Box& box, void* data) {
+  const bool reverse = info.fortran_order;
+  const Shape shape = reverse ? Shape(reversed(info.shape)) : info.shape;
+  const Box part = reverse ? Box{reversed(box.offset), Shape(reversed(box.shape))} : box;
+  const index_t element = size_of(info.dtype);
+  auto* bytes = static_cast<char*>(data);
+  for_each_run(shape, part, [&](index_t from, index_t to, index_t count) {
+    file.read(bytes + to * element, count * element, info.data_offset + from * element);
+  });
+  if (info.swapped) detail::swap_bytes(data, part.shape.count(), info.dtype);
+}
+
+template <Scalar T>
+std::vector<T> in_c_order(const Shape& shape, const std::vector<T>& values) {
+  std::vector<T> result(values.size());
+  const Index strides = reversed(detail::strides_of(Shape(reversed(shape))));
+  kernels::copy_box(Cpu{}, shape, kernel_cast(values.data()), strides, kernel_cast(result.data()),
+                    detail::strides_of(shape));
+  return result;
+}
+
+template <Scalar T>
+void read_part(const File& file, const NpyInfo& info, DistributedArray<T>& x) {
+  const Box& box = x.layout().box();
+  if (x.local_count() == 0) return;
+  const bool same_type = info.dtype == dtype_of<T>;
+  if (same_type && !info.fortran_order && x.device().host_accessible())
+    return read_box(file, info, box, x.data());
+
+  std::vector<T> values(static_cast<std::size_t>(x.local_count()));
+  if (same_type) {
+    read_box(file, info, box, values.data());
+  } else {
+    std::vector<char> raw(values.size() * static_cast<std::size_t>(size_of(info.dtype)));
+    read_box(file, info, box, raw.data());
+    detail::convert<T>(file.path(), info.dtype, raw.data(), values);
+  }
+  x.from_host(info.fortran_order ? in_c_order(box.shape, values) : values);
+}
+
+}  // namespace
+
+template <Scalar T>
+void write_npy(const std::string& path, const DistributedArray<T>& x) {
+  const Layout& layout = x.layout();
+  require(!layout.is_stack(),
+          "write_npy: a .npy file has one array, but this is a {}; write each part() to a file of "
+          "its own",
+          layout.describe());
+  require(!is_within_groups(layout),
+          "write_npy: every group of ranks has an array of its own in {}; redistribute() it to a "
+          "layout of all ranks first",
+          layout.describe());
+  const Comm& comm = layout.comm();
+  const bool first = comm.rank() == 0;
+  const std::string header = detail::npy_header(dtype_of<T>, layout.shape());
+  const auto data_offset = static_cast<index_t>(header.size());
+
+  std::optional<PartialFile> partial;  // on rank 0, which removes it if any rank fails
+  together(comm, [&] {
+    if (!first) return;
+    partial.emplace(path);
+    const File file = File::create(partial->path());
+    file.write(header.data(), data_offset, 0);
+    file.resize(data_offset + layout.count() * index_t{sizeof(T)});
+    file.sync();
+  });
+  together(comm, [&] {
+    if (x.local_count() == 0 || (layout.is_replicated() && !first)) return;
+    const File file = File::open_for_writing(detail::partial_path(path));
+    const bool here = x.device().host_accessible();
+    const std::vector<T> copy = here ? std::vector<T>() : x.to_host();
+    write_box(file, layout.shape(), layout.box(), data_offset, here ? x.data() : copy.data(),
+              index_t{sizeof(T)});
+    file.sync();
+  });
+  together(comm, [&] {
+    if (first) partial->replace_target();
+  });
+}
+
+template <Scalar T>
+DistributedArray<T> read_npy(const std::string& path, const Layout& layout) {
+  require(!layout.is_stack(),
+          "read_npy: a .npy file has one array, but the layout is a {}; read each part from a file "
+          "of its own",
+          layout.describe());
+  std::optional<DistributedArray<T>> x;
+  together(layout.comm(), [&] {
+    const File file = File::open(path);
+    const NpyInfo info = detail::read_npy_header(file);
+    if (info.shape != layout.shape()) {
+      refuse(
+          "read_npy: '{}' has an array of {}, but the layout is for one of {}; make a layout of "
+          "npy_info(path).shape",
+          path, to_string(info.shape), to_string(layout.shape()));
+    }
+    if (!detail::converts<T>(info.dtype)) {
+      refuse(
+          "read_npy: '{}' has elements of type {}, which {} cannot hold exactly; read it as a "
+          "wider type, or convert it first",
+          path, name_of(info.dtype), name_of(dtype_of<T>));
+    }
+    x.emplace(layout, uninitialized);
+    read_part(file, info, *x);
+  });
+  return std::move(*x);
+}
+
+#define INSTANTIATE(T)                                                     \
+  template void write_npy(const std::string&, const DistributedArray<T>&); \
+  template DistributedArray<T> read_npy<T>(const std::string&, const Layout&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

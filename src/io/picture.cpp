@@ -1,0 +1,109 @@
+#include <weft/io/picture.hpp>
+
+#include <weft/core/error.hpp>
+
+#include "io/colors.hpp"
+#include "io/file.hpp"
+#include "io/png.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr index_t wide_enough = 300;
+constexpr index_t high_enough = 1200;
+// PNG counts the bytes of its parts with 31 bits.
+constexpr index_t most_pixels = index_t{1} << 30;
+
+/// By how much a picture is enlarged: until it is wide enough, unless that makes it too high.
+index_t enlargement(index_t rows, index_t columns) {
+  const index_t wanted = (wide_enough + columns - 1) / columns;
+  return std::max<index_t>(1, std::min(wanted, high_enough / rows));
+}
+
+void check_given(const Limits& limits, ColorMap colors) {
+  require(std::isfinite(limits.low) && std::isfinite(limits.high) && limits.low < limits.high,
+          "png_picture: limits from {} to {} are no interval", limits.low, limits.high);
+  require(colors != ColorMap::diverging || limits.low == -limits.high,
+          "png_picture: limits from {} to {} are not symmetric about zero, as diverging colours "
+          "need; give -a and a, or choose other colours",
+          limits.low, limits.high);
+}
+
+std::uint8_t color_of(double value, const Limits& limits) {
+  if (std::isnan(value)) return detail::color_of_nan;
+  const double inside = std::clamp(value, limits.low, limits.high);
+  // The difference of two doubles may be too large for one; that of their halves is not.
+  const double scale = std::isfinite(limits.high - limits.low) ? 1 : 0.5;
+  const double part =
+      (scale * inside - scale * limits.low) / (scale * limits.high - scale * limits.low);
+  return static_cast<std::uint8_t>(std::lround(part * (detail::color_count - 1)));
+}
+
+std::vector<std::uint8_t> enlarged(const std::vector<std::uint8_t>& pixels, index_t columns,
+                                   index_t factor) {
+  std::vector<std::uint8_t> result;
+  result.reserve(pixels.size() * static_cast<std::size_t>(factor * factor));
+  for (auto row = pixels.begin(); row != pixels.end(); row += columns) {
+    for (index_t copy = 0; copy < factor; ++copy) {
+      for (auto pixel = row; pixel != row + columns; ++pixel)
+        result.insert(result.end(), static_cast<std::size_t>(factor), *pixel);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Limits picture_limits(std::span<const double> values, const PictureOptions& options) {
+  if (options.limits) {
+    check_given(*options.limits, options.colors);
+    return *options.limits;
+  }
+  Limits limits{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    limits.low = std::min(limits.low, value);
+    limits.high = std::max(limits.high, value);
+  }
+  const bool diverging = options.colors == ColorMap::diverging;
+  if (limits.low > limits.high) limits = diverging ? Limits{-1, 1} : Limits{0, 1};
+  if (diverging) {
+    const double largest = std::max(-limits.low, limits.high);
+    return largest > 0 ? Limits{-largest, largest} : Limits{-1, 1};
+  }
+  if (limits.low < limits.high) return limits;
+  // One number only: it gets the colour in the middle, unless it is the largest there is.
+  using Double = std::numeric_limits<double>;
+  const double value = limits.low;
+  const double around = value == 0 ? 1 : std::max(std::abs(value) / 2, Double::min());
+  return {std::max(value - around, Double::lowest()), std::min(value + around, Double::max())};
+}
+
+std::string png_picture(std::span<const double> values, index_t rows, index_t columns,
+                        const PictureOptions& options) {
+  require(rows > 0 && columns > 0 && rows <= most_pixels / columns,
+          "png_picture: {} rows of {} columns cannot be drawn; there must be at least one of each, "
+          "and at most 2^30 numbers",
+          rows, columns);
+  require(static_cast<index_t>(values.size()) == rows * columns,
+          "png_picture: {} values given for {} rows of {} columns", values.size(), rows, columns);
+  const Limits limits = picture_limits(values, options);
+  std::vector<std::uint8_t> pixels(values.size());
+  std::transform(values.begin(), values.end(), pixels.begin(),
+                 [&](double value) { return color_of(value, limits); });
+  const index_t factor = enlargement(rows, columns);
+  return detail::encode_png(enlarged(pixels, columns, factor), columns * factor, rows * factor,
+                            detail::palette(options.colors));
+}
+
+void write_png(const std::string& path, std::span<const double> values, index_t rows,
+               index_t columns, const PictureOptions& options) {
+  detail::replace_file(path, png_picture(values, rows, columns, options));
+}
+
+}  // namespace weft

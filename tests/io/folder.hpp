@@ -1,0 +1,20 @@
+#pragma once
+
+#include <weft/comm/comm.hpp>
+
+#include <functional>
+#include <string>
+
+namespace weft::test {
+
+/// Runs `body` with the name of a new folder that all ranks see, and removes it afterwards.
+/// Collective.
+void in_folder(const Comm& comm, const std::function<void(const std::string&)>& body);
+
+std::string content_of(const std::string& path);
+
+/// Rank 0 writes a file when the others are done with an older one; then all ranks see it.
+/// Collective.
+void write_on_first(const Comm& comm, const std::string& path, const std::string& content);
+
+}  // namespace weft::test
