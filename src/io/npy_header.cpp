@@ -177,9 +177,10 @@ std::string_view npy_name(DType dtype) {
 
 std::string npy_header(DType dtype, const Shape& shape) {
   std::string extents;
-  for (const index_t extent : shape) extents += fmt::format("{}, ", extent);
-  // A Python tuple keeps its last comma only if it has one element.
-  if (!extents.empty()) extents.resize(extents.size() - (shape.ndim() == 1 ? 1 : 2));
+  for (const index_t extent : shape) {
+    extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
+  }
+  if (shape.ndim() == 1) extents += ",";  // a Python tuple of one element has a comma
   std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
                                  native_order, npy_name(dtype), extents);
   // Elements begin at a multiple of 64 bytes; the text ends with a line.

@@ -60,7 +60,7 @@ figcaption { margin-top: .5rem; color: #4b5563; font-size: .92rem; }
 bool is_number(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();
-  return !text.empty() && std::from_chars(text.data(), end, value).ptr == end;
+  return std::from_chars(text.data(), end, value).ptr == end;
 }
 
 std::string image_tag(std::string_view png, std::string_view attributes) {
@@ -119,10 +119,10 @@ void HtmlReport::paragraph(std::string_view text) {
 
 void HtmlReport::table(const std::vector<std::vector<std::string>>& rows) {
   if (rows.empty()) return;
-  // A column of numbers is aligned to the right, with its head.
+  // A column of numbers, some of which may be missing, is aligned to the right, with its head.
   const auto holds_numbers = [&](std::size_t column) {
     return rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {
-             return column >= row.size() || is_number(row[column]);
+             return column >= row.size() || row[column].empty() || is_number(row[column]);
            });
   };
   body_ += "<div class=\"scroll\"><table>\n";
