@@ -45,3 +45,6 @@
 #include <weft/op/sum_along.hpp>
 #include <weft/op/transpose_axes.hpp>
 #include <weft/op/zero.hpp>
+#include <weft/solve/cg.hpp>
+#include <weft/solve/cgls.hpp>
+#include <weft/solve/solver.hpp>

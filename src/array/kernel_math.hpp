@@ -55,6 +55,14 @@ WEFT_FUNCTION R imag_of(Complex<R> z) {
   return z.im;
 }
 
+/// How reductions add up.
+struct Add {
+  template <class A>
+  WEFT_FUNCTION A operator()(A a, A b) const {
+    return a + b;
+  }
+};
+
 /// To another precision, or from real to complex.
 template <class U, class R>
 WEFT_FUNCTION U convert_to(R x) {

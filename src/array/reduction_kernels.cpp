@@ -31,12 +31,6 @@ WEFT_FUNCTION double square_of(Complex<R> z, double scale) {
   return square_of(z.re, scale) + square_of(z.im, scale);
 }
 
-struct Add {
-  template <class A>
-  WEFT_FUNCTION A operator()(A a, A b) const {
-    return a + b;
-  }
-};
 // Once NaN, always NaN: comparisons with NaN are false.
 struct Larger {
   template <class A>

@@ -1,0 +1,44 @@
+#pragma once
+
+// What the solvers of A x = y have in common before they begin.
+
+#include <weft/core/error.hpp>
+#include <weft/op/linear_operator.hpp>
+
+#include "op/checks.hpp"
+
+#include <optional>
+
+namespace weft::detail {
+
+/// Throws unless y is of the operator's range, and everything is on one device.
+template <Scalar D, Scalar R>
+void check_problem(const char* solver, const LinearOperator<D, R>& a,
+                   const DistributedArray<R>& y) {
+  if (!(y.layout() == a.range())) {
+    refuse("{}: {}", solver, difference("the operator gives", a.range(), "y is", y.layout()));
+  }
+  require(a.domain().device() == a.range().device(),
+          "{}: the operator takes arrays on {} and gives them on {}; both must be on one device",
+          solver, to_string(a.domain().device()), to_string(a.range().device()));
+}
+
+/// Throws unless a preconditioner, if there is one, maps the operator's domain to itself.
+template <Scalar D>
+void check_preconditioner(const char* solver, const std::optional<LinearOperator<D>>& m,
+                          const Layout& domain) {
+  if (!m) return;
+  for (const Layout& side : {m->domain(), m->range()}) {
+    if (side == domain) continue;
+    refuse("{}: {}; it must map the operator's domain to itself", solver,
+           difference("the operator takes", domain, "the preconditioner is for", side));
+  }
+}
+
+/// The same elements without a copy, for as long as a call lasts.
+template <Scalar T>
+DistributedArray<T> borrowed(const DistributedArray<T>& y) {
+  return DistributedArray<T>::view(y.layout(), const_cast<T*>(y.data()), y.local_count());
+}
+
+}  // namespace weft::detail

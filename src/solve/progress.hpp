@@ -1,0 +1,28 @@
+#pragma once
+
+#include <weft/solve/solver.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace weft::detail {
+
+/// Shows on stderr how a solver goes: on a terminal as one line that changes, else as a line every
+/// few seconds.
+class Progress {
+ public:
+  Progress(std::string name, index_t max_iterations);
+
+  void show(const SolverStatus& status);
+  void finish(const SolverStatus& status, const std::string& message);
+
+ private:
+  std::string line(const SolverStatus& status) const;
+
+  std::string name_;
+  index_t max_iterations_;
+  bool on_terminal_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace weft::detail

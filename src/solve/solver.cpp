@@ -1,0 +1,248 @@
+#include <weft/solve/solver.hpp>
+
+#include <weft/core/error.hpp>
+
+#include "op/checks.hpp"
+#include "solve/progress.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+/// Refuses options that no solver can follow.
+void check_options(const std::string& name, const SolverOptions& options) {
+  require(options.max_iterations >= 1, "{}: max_iterations = {}; allow at least one", name,
+          options.max_iterations);
+  require(options.check_every >= 1,
+          "{}: check_every = {}; use 1 to look at the norms after each iteration, or more", name,
+          options.check_every);
+  // Comparisons with NaN are false.
+  require(options.relative_tolerance >= 0,
+          "{}: relative_tolerance = {}; use 0 for none, or a positive number", name,
+          options.relative_tolerance);
+  require(options.absolute_tolerance >= 0,
+          "{}: absolute_tolerance = {}; use 0 for none, or a positive number", name,
+          options.absolute_tolerance);
+  require(options.time_limit >= 0, "{}: time_limit = {}; use a number of seconds, or infinity",
+          name, options.time_limit);
+}
+
+/// Room for the whole history, unless it were absurdly long.
+std::size_t expected_checks(const SolverOptions& options) {
+  constexpr index_t most = 1 << 18;
+  return static_cast<std::size_t>(std::min(most, options.max_iterations / options.check_every + 2));
+}
+
+/// Work for this device, messages on this communicator included, can be recorded in a graph.
+bool can_record(const Comm& comm, Device device) {
+  if (device.kind != DeviceKind::cuda) return false;
+  const std::string route = comm.route(device).name;
+  return route == "self" || route == "nccl";
+}
+
+bool is_within_groups(const Layout& layout) {
+  if (!layout.is_stack()) return layout.group_comm().size() != layout.comm().size();
+  for (int index = 0; index < layout.part_count(); ++index) {
+    if (is_within_groups(layout.part(index))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::running: return "running";
+    case StopReason::converged: return "converged";
+    case StopReason::iteration_limit: return "iteration limit";
+    case StopReason::time_limit: return "time limit";
+    case StopReason::stopped_by_callback: return "stopped by callback";
+    case StopReason::breakdown: return "breakdown";
+    case StopReason::not_finite: return "not finite";
+  }
+  return "unknown";
+}
+
+AnySolver::AnySolver(std::string name, const Layout& domain, const Layout& range,
+                     const SolverOptions& options, bool capturable)
+    : name_(std::move(name)),
+      comm_(domain.comm()),
+      device_(domain.device()),
+      has_groups_(is_within_groups(domain) || is_within_groups(range)),
+      options_(options),
+      start_(std::chrono::steady_clock::now()),
+      records_(capturable && !has_groups_ && can_record(comm_, device_)) {
+  check_options(name_, options);
+  history_.reserve(expected_checks(options));
+  if (options.progress && comm_.rank() == 0) {
+    progress_ = std::make_unique<detail::Progress>(name_, options.max_iterations);
+  }
+}
+
+AnySolver::~AnySolver() = default;
+
+double AnySolver::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double AnySolver::threshold(double reference) const {
+  return std::max(options_.relative_tolerance * reference, options_.absolute_tolerance);
+}
+
+void AnySolver::begin() { check(); }
+
+bool AnySolver::step() {
+  if (reason_ != StopReason::running) return false;
+  const int parity = static_cast<int>(iteration_ % 2);
+  if (records_ && warmed_up_ && recorded_.empty()) record();
+  if (recorded_.empty()) {
+    iterate(parity);
+    warmed_up_ = true;
+  } else {
+    recorded_[static_cast<std::size_t>(parity)].launch();
+  }
+  ++iteration_;
+  if (iteration_ % options_.check_every == 0 || iteration_ == options_.max_iterations) check();
+  return reason_ == StopReason::running;
+}
+
+void AnySolver::record() {
+  for (const int parity : {0, 1}) {
+    recorded_.push_back(Graph::capture(device_, [this, parity] { iterate(parity); }));
+  }
+}
+
+void AnySolver::run() {
+  while (step()) {
+  }
+}
+
+void AnySolver::check() {
+  Findings findings = look();
+  const SolverStatus status{iteration_, findings.residual_norm, findings.gradient_norm, seconds()};
+  history_.push_back(status);
+  if (has_groups_) agree_between_groups(findings);
+  judge(std::move(findings));
+  ask_others(status);
+  if (!progress_) return;
+  if (reason_ == StopReason::running) {
+    progress_->show(status);
+  } else {
+    progress_->finish(status, message_);
+  }
+}
+
+void AnySolver::agree_between_groups(Findings& findings) const {
+  // Sums of different groups differ, if only in the last digit; operators may need all ranks.
+  std::array<std::int32_t, 2> all = {findings.converged ? 0 : 1,
+                                     static_cast<std::int32_t>(findings.trouble)};
+  comm_.allreduce(all, ReduceOp::max);
+  findings.converged = all[0] == 0;
+  const auto trouble = static_cast<StopReason>(all[1]);
+  if (trouble == findings.trouble) return;
+  findings.trouble = trouble;
+  findings.message =
+      fmt::format("{} in iteration {}, in another group of ranks", to_string(trouble), iteration_);
+}
+
+void AnySolver::judge(Findings findings) {
+  if (findings.trouble != StopReason::running) {
+    stop(findings.trouble, std::move(findings.message));
+  } else if (findings.converged) {
+    stop(StopReason::converged,
+         fmt::format("converged in iteration {} with |r| = {:.3e}, |g| = {:.3e}", iteration_,
+                     findings.residual_norm, findings.gradient_norm));
+  } else if (iteration_ == options_.max_iterations) {
+    stop(StopReason::iteration_limit,
+         fmt::format("not converged in {} iterations: |r| = {:.3e}, |g| = {:.3e}", iteration_,
+                     findings.residual_norm, findings.gradient_norm));
+  }
+}
+
+void AnySolver::ask_others(const SolverStatus& status) {
+  if (iteration_ == 0) return;
+  // Norms are the same on all ranks, and so is what judge() makes of them. Callbacks and clocks are
+  // not: one message makes a decision everybody's.
+  std::array<std::int32_t, 2> stops{};
+  if (options_.callback && !options_.callback(status)) stops[0] = 1;
+  if (status.seconds >= options_.time_limit) stops[1] = 1;
+  const bool is_decided = reason_ != StopReason::running;
+  if (is_decided || (!options_.callback && std::isinf(options_.time_limit))) return;
+  if (comm_.size() > 1) comm_.allreduce(stops, ReduceOp::max);
+  if (stops[0] != 0) {
+    stop(StopReason::stopped_by_callback,
+         fmt::format("stopped by the callback in iteration {}", iteration_));
+  } else if (stops[1] != 0) {
+    stop(StopReason::time_limit, fmt::format("stopped in iteration {} by the time limit of {:g} s",
+                                             iteration_, options_.time_limit));
+  }
+}
+
+void AnySolver::stop(StopReason reason, std::string message) {
+  reason_ = reason;
+  message_ = std::move(message);
+}
+
+void AnySolver::expect_finite(Findings& findings, std::string_view what, double value) const {
+  if (std::isfinite(value) || findings.trouble != StopReason::running) return;
+  findings.trouble = StopReason::not_finite;
+  findings.message = fmt::format("{} is {} in iteration {}", what, value, iteration_);
+}
+
+void AnySolver::expect_positive(Findings& findings, std::string_view what, double value,
+                                std::string_view otherwise) const {
+  expect_finite(findings, what, value);
+  if (value > 0 || findings.converged || findings.trouble != StopReason::running) return;
+  findings.trouble = StopReason::breakdown;
+  findings.message = fmt::format("{} is {}, not positive, in iteration {}: {}", what, value,
+                                 iteration_, otherwise);
+}
+
+void AnySolver::visit_state(StateVisitor& visitor) {
+  visitor.visit("iteration", iteration_);
+  visit_own_state(visitor);
+}
+
+template <Scalar D>
+Solver<D>::Solver(const std::string& name, const Layout& domain, const Layout& range,
+                  const std::optional<DistributedArray<D>>& x0, const SolverOptions& options,
+                  bool capturable)
+    : AnySolver(name, domain, range, options, capturable),
+      x_(x0 ? *x0 : DistributedArray<D>(domain)) {
+  if (!(x_.layout() == domain)) {
+    refuse("{}: {}", name, detail::difference("the operator takes", domain, "x0 is", x_.layout()));
+  }
+}
+
+template <Scalar D>
+Solution<D> Solver<D>::solution() & {
+  const Norms norms = true_norms();
+  return described(x_, norms);
+}
+
+template <Scalar D>
+Solution<D> Solver<D>::solution() && {
+  const Norms norms = true_norms();
+  return described(std::move(x_), norms);
+}
+
+template <Scalar D>
+Solution<D> Solver<D>::described(DistributedArray<D> x, Norms norms) const {
+  return {.x = std::move(x),
+          .reason = stop_reason(),
+          .message = message(),
+          .iterations = iteration(),
+          .residual_norm = norms.residual,
+          .gradient_norm = norms.gradient,
+          .history = history(),
+          .seconds = seconds()};
+}
+
+#define INSTANTIATE(D) template class Solver<D>;
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

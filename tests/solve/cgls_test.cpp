@@ -1,0 +1,395 @@
+#include <weft/core/error.hpp>
+#include <weft/op/blocks.hpp>
+#include <weft/op/diagonal.hpp>
+#include <weft/op/first_derivative.hpp>
+#include <weft/op/function_operator.hpp>
+#include <weft/op/identity.hpp>
+#include <weft/op/matrix_mult.hpp>
+#include <weft/solve/cgls.hpp>
+
+#include "solve/support/dense.hpp"
+#include "support/allocations.hpp"
+#include "support/ranks.hpp"
+
+#include <limits>
+
+namespace weft::test {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+/// The textbook, on one rank: iterates 1 to n.
+std::vector<std::vector<double>> textbook(const RealMatrix& a, const std::vector<double>& y,
+                                          double damp, std::vector<double> x, int n) {
+  const RealMatrix transpose = transposed(a);
+  const auto square = [](const std::vector<double>& v) {
+    return size_of_vector(v) * size_of_vector(v);
+  };
+  std::vector<double> r = plus(y, -1, product(a, x));
+  std::vector<double> s = plus(product(transpose, r), -damp * damp, x);
+  std::vector<double> p = s;
+  std::vector<std::vector<double>> iterates;
+  for (int k = 0; k < n; ++k) {
+    const std::vector<double> q = product(a, p);
+    const double alpha = square(s) / (square(q) + damp * damp * square(p));
+    x = plus(x, alpha, p);
+    r = plus(r, -alpha, q);
+    const std::vector<double> next = plus(product(transpose, r), -damp * damp, x);
+    p = plus(next, square(next) / square(s), p);
+    s = next;
+    iterates.push_back(x);
+  }
+  return iterates;
+}
+
+}  // namespace
+
+TEST(Cgls, solves_overdetermined_systems) {
+  on_ranks([](Comm comm) {
+    for (const Device device : {Device::cpu(), other_device()}) {
+      const Problem problem(comm, some_real_matrix(17, 6), device);
+      const auto fit = cgls(problem.a, problem.y, {.relative_tolerance = 1e-12});
+      const std::vector<double> expected = least_squares(problem.matrix, problem.data);
+      EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+      EXPECT_LE(fit.iterations, 7);
+      expect_near(fit.x, expected, 1e-10);
+      const double residual =
+          size_of_vector(plus(problem.data, -1, product(problem.matrix, expected)));
+      EXPECT_NEAR(fit.residual_norm, residual, 1e-10 * residual);
+    }
+  });
+}
+
+TEST(Cgls, finds_the_shortest_solution_of_underdetermined_systems) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(5, 13));
+    const auto fit = cgls(problem.a, problem.y, {.relative_tolerance = 1e-13});
+    EXPECT_EQ(fit.reason, StopReason::converged);
+    EXPECT_LE(fit.residual_norm, 1e-9);
+    expect_near(fit.x, least_squares(problem.matrix, problem.data), 1e-10);
+
+    // From x0, the one closest to x0.
+    const std::vector<double> x0 = some_vector(13, 3);
+    const auto close = cgls(problem.a, problem.y, {.relative_tolerance = 1e-13},
+                            {.x0 = array_of(problem.a.domain(), x0)});
+    const std::vector<double> rest = plus(problem.data, -1, product(problem.matrix, x0));
+    expect_near(close.x, plus(x0, 1, least_squares(problem.matrix, rest)), 1e-10);
+  });
+}
+
+TEST(Cgls, damps_x_from_wherever_it_starts) {
+  on_ranks([](Comm comm) {
+    for (const auto& [rows, columns] : {std::pair{15, 7}, std::pair{6, 11}}) {
+      const Problem problem(comm, some_real_matrix(rows, columns));
+      const double damp = 3.5;
+      const std::vector<double> expected = least_squares(problem.matrix, problem.data, damp);
+      for (const bool started : {false, true}) {
+        CglsOptions<double> options{.damp = damp};
+        if (started) options.x0 = array_of(problem.a.domain(), some_vector(columns, 8));
+        const auto fit = cgls(problem.a, problem.y, {.relative_tolerance = 1e-12}, options);
+        EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+        EXPECT_LE(fit.iterations, columns + 1);  // the wrong gradient of x0 would take longer
+        expect_near(fit.x, expected, 1e-10);
+      }
+    }
+  });
+}
+
+TEST(Cgls, iterates_are_those_of_the_textbook) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(20, 9));
+    const std::vector<double> x0 = some_vector(9, 4);
+    for (const double damp : {0.0, 2.0}) {
+      Cgls solver(problem.a, problem.y, {.relative_tolerance = 0},
+                  {.damp = damp, .x0 = array_of(problem.a.domain(), x0)});
+      for (const auto& expected : textbook(problem.matrix, problem.data, damp, x0, 6)) {
+        EXPECT_TRUE(solver.step());
+        expect_near(solver.x(), expected, 1e-12);
+      }
+    }
+  });
+}
+
+TEST(Cgls, ends_after_as_many_steps_as_unknowns_with_a_falling_residual) {
+  on_ranks([](Comm comm) {
+    for (index_t unknowns = 1; unknowns <= 6; ++unknowns) {
+      const Problem problem(comm, some_real_matrix(12, unknowns));
+      const auto fit = cgls(problem.a, problem.y, {.relative_tolerance = 1e-11});
+      EXPECT_EQ(fit.reason, StopReason::converged);
+      EXPECT_LE(fit.iterations, unknowns);
+      ASSERT_EQ(fit.history.size(), static_cast<std::size_t>(fit.iterations + 1));
+      for (std::size_t i = 1; i < fit.history.size(); ++i) {
+        EXPECT_EQ(fit.history[i].iteration, static_cast<index_t>(i));
+        EXPECT_LE(fit.history[i].residual_norm,
+                  fit.history[i - 1].residual_norm * (1 + 10 * epsilon));
+      }
+    }
+  });
+}
+
+TEST(Cgls, errors_of_ill_conditioned_systems_are_bounded_by_the_gradient) {
+  // |x - x*| <= |g| / smin², where smin is the smallest singular value, and the gradient g itself
+  // is known up to rounding errors of about epsilon times |A|² |x|.
+  on_ranks([](Comm comm) {
+    const double condition = 1e4;
+    const Problem problem(comm, matrix_of_condition(30, 20, condition));
+    const auto fit =
+        cgls(problem.a, problem.y, {.max_iterations = 400, .relative_tolerance = 1e-13});
+    EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+    const std::vector<double> expected = least_squares(problem.matrix, problem.data);
+    const double smallest = 1 / condition;
+    const double bound =
+        (fit.gradient_norm + 100 * epsilon * size_of_vector(expected)) / (smallest * smallest);
+    const double error = size_of_vector(plus(whole(fit.x), -1, expected));
+    EXPECT_LE(error, bound);
+    EXPECT_LE(bound, 1e-3 * size_of_vector(expected));
+  });
+}
+
+TEST(Cgls, a_preconditioner_saves_iterations) {
+  on_ranks([](Comm comm) {
+    const index_t n = 24;
+    RealMatrix matrix = some_orthonormal(40, n);
+    std::vector<double> squares;
+    for (index_t j = 0; j < n; ++j) {
+      const double scale = std::pow(10, static_cast<double>(j % 5) - 2);
+      for (index_t i = 0; i < matrix.rows; ++i) matrix(i, j) *= scale;
+      squares.push_back(1 / (scale * scale));
+    }
+    for (const double damp : {0.0, 1e-3}) {
+      const Problem problem(comm, matrix);
+      const auto m = diagonal(array_of(problem.a.domain(), squares));
+      const SolverOptions options{.max_iterations = 200, .relative_tolerance = 1e-13};
+      const auto plain = cgls(problem.a, problem.y, options, {.damp = damp});
+      const auto fit = cgls(problem.a, problem.y, options, {.damp = damp, .preconditioner = m});
+      EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+      EXPECT_LE(fit.iterations, 4);
+      EXPECT_GT(plain.iterations, fit.iterations);
+      expect_near(fit.x, least_squares(matrix, problem.data, damp), 1e-8);
+    }
+  });
+}
+
+TEST(Cgls, all_pairs_of_scalars) {
+  on_ranks([](Comm comm) {
+    const auto check = [&]<Scalar D, Scalar R>(D, R) {
+      const Layout domain = Layout::scatter(comm, {5});
+      const Layout range = Layout::scatter(comm, {13});
+      const auto a = some_operator<D, R>(domain, range, 1);
+      const RealMatrix matrix = real_matrix(some_matrix<D, R>(13, 5, 1));
+      const bool single = std::same_as<Real<D>, float>;
+      const double damp = 1.5;
+      const auto fit =
+          cgls(a, make_array<R>(range, 4),
+               {.max_iterations = 15, .relative_tolerance = single ? 1e-6 : 1e-12}, {.damp = damp});
+      const auto expected = least_squares(matrix, parts_of(global_values<R>(range, 4)), damp);
+      expect_near(fit.x, expected, single ? 1e-4 : 1e-10);
+      EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+    };
+#define CHECK_PAIR(D, R) check(D{}, R{});
+    WEFT_FOR_EACH_OPERATOR(CHECK_PAIR)
+#undef CHECK_PAIR
+  });
+}
+
+TEST(Cgls, all_layouts) {
+  on_ranks([](Comm comm) {
+    using T = std::complex<double>;
+    const Layout cut = Layout::scatter(comm, {5});
+    const Layout copies = Layout::replicated(comm, {2});
+    const Layout groups = Layout::scatter(comm, {4}).within(even_and_odd(comm.size()));
+    const auto solve = [&](const Layout& domain, const Layout& range) {
+      SCOPED_TRACE(domain.describe() + " to " + range.describe());
+      const auto a = some_operator<T>(domain, range, 2);
+      const RealMatrix matrix = real_matrix(some_matrix<T, T>(range.count(), domain.count(), 2));
+      for (const double damp : {0.0, 2.0}) {
+        const auto fit =
+            cgls(a, make_array<T>(range, 6), {.relative_tolerance = 1e-11}, {.damp = damp});
+        EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+        const auto expected = least_squares(matrix, parts_of(global_values<T>(range, 6)), damp);
+        expect_near(fit.x, expected, 1e-8);
+      }
+    };
+    const Layout tall = Layout::scatter(comm, {12});
+    const Layout mixed = Layout::stack({copies, cut, groups, Layout::stack({cut, copies})});
+    for_operator_layouts<std::complex<float>>(comm, {3, 2}, [&](const Layout& layout) {
+      if (layout.comm() == comm) solve(layout, tall.on(layout.device()));
+    });
+    solve(Layout::stack({copies, cut, copies}), mixed);
+    solve(mixed, Layout::stack({mixed, tall}));
+    solve(mixed.on(other_device()), Layout::stack({tall, mixed}).on(other_device()));
+    solve(Layout::local({3}), Layout::local({7}));
+  });
+}
+
+TEST(Cgls, stacked_operators) {
+  on_ranks([](Comm comm) {
+    const Layout line = Layout::scatter(comm, {16});
+    const auto D = first_derivative<double>(line, {.kind = DerivativeKind::forward});
+    const auto a = vstack({identity<double>(line), 3.0 * D});
+    DistributedArray<double> y(a.range());
+    y.part(0).from_host(local_values<double>(line, 3));
+    RealMatrix matrix(32, 16);
+    for (index_t i = 0; i < 16; ++i) {
+      matrix(i, i) = 1;
+      if (i == 15) continue;
+      matrix(16 + i, i) = -3;
+      matrix(16 + i, i + 1) = 3;
+    }
+    std::vector<double> data = global_values<double>(line, 3);
+    data.resize(32);
+    const auto fit = cgls(a, y, {.relative_tolerance = 1e-13});
+    expect_near(fit.x, least_squares(matrix, data), 1e-11);
+  });
+}
+
+TEST(Cgls, two_collectives_per_iteration) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t several = comm.size() > 1 ? 1 : 0;
+    const auto calls = [&](const LinearOperator<double>& a, const SolverOptions& options,
+                           const CglsOptions<double>& cgls_options = {}) {
+      Cgls solver(a, make_array<double>(a.range(), 2), options, cgls_options);
+      const index_t seen = calls_of(comm, [&] {
+        for (int i = 0; i < 4; ++i) EXPECT_TRUE(solver.step());
+      });
+      EXPECT_EQ(seen % 4, 0);
+      return seen / 4;
+    };
+    const auto spread = [](const Layout& layout) {
+      DistributedArray<double> d(layout);
+      d.fill([](const Index& at) { return 1.0 + static_cast<double>(at[0]); });
+      return diagonal(d);
+    };
+    const auto a = spread(Layout::scatter(comm, {40}));
+    const auto m = identity<double>(a.domain());
+    EXPECT_EQ(calls(a, {}), 2 * several);
+    EXPECT_EQ(calls(a, {}, {.damp = 0.1}), 2 * several);
+    EXPECT_EQ(calls(a, {}, {.damp = 0.1, .preconditioner = m}), 2 * several);
+    EXPECT_EQ(calls(a, {.check_every = 3}), 2 * several);
+    EXPECT_EQ(calls(a, {.callback = [](const SolverStatus&) { return true; }}), 3 * several);
+    EXPECT_EQ(calls(spread(Layout::replicated(comm, {40})), {}), 0);
+    // The model on every rank: its sums need no message, and the adjoint is one.
+    const auto rows = matrix_mult(make_array<double>(Layout::scatter(comm, {30, 20})));
+    EXPECT_EQ(calls(rows, {}), 3 * several);
+  });
+}
+
+TEST(Cgls, iterations_allocate_nothing) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    for (const Device device : {Device::cpu(), other_device()}) {
+      const Layout line = Layout::scatter(comm, {400}).on(device);
+      const auto a = first_derivative<double>(line);
+      Cgls solver(a, make_array<double>(line),
+                  {.max_iterations = 1000,
+                   .relative_tolerance = 0,
+                   .callback = [](const SolverStatus&) { return true; }},
+                  {.damp = 1e-3, .preconditioner = identity<double>(line)});
+      expect_no_allocation(comm, [&] { solver.step(); });
+      EXPECT_EQ(solver.iteration(), 102);
+    }
+  });
+}
+
+TEST(Cgls, nothing_to_do) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(9, 4));
+    const auto nothing = cgls(problem.a, DistributedArray<double>(problem.a.range()));
+    EXPECT_EQ(nothing.reason, StopReason::converged);
+    EXPECT_EQ(nothing.iterations, 0);
+    EXPECT_EQ(nothing.residual_norm, 0);
+    expect_near(nothing.x, std::vector<double>(4), 0);
+
+    const std::vector<double> solution = least_squares(problem.matrix, problem.data);
+    const auto there =
+        cgls(problem.a, problem.y, {}, {.x0 = array_of(problem.a.domain(), solution)});
+    EXPECT_EQ(there.reason, StopReason::converged);
+    EXPECT_EQ(there.iterations, 0);
+
+    // With y = 0, tolerances are relative to the first gradient.
+    const auto back = cgls(problem.a, DistributedArray<double>(problem.a.range()), {},
+                           {.x0 = array_of(problem.a.domain(), solution)});
+    EXPECT_EQ(back.reason, StopReason::converged);
+    EXPECT_LE(size_of_vector(whole(back.x)), 1e-6);
+
+    const Layout empty = Layout::scatter(comm, {0});
+    EXPECT_EQ(cgls(identity<double>(empty), DistributedArray<double>(empty)).reason,
+              StopReason::converged);
+  });
+}
+
+TEST(Cgls, numbers_that_are_not_finite) {
+  on_ranks([](Comm comm) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const Problem problem(comm, some_real_matrix(11, 5));
+    std::vector<double> data = problem.data;
+    data[7] = nan;
+    const auto fit = cgls(problem.a, array_of(problem.a.range(), data));
+    EXPECT_EQ(fit.reason, StopReason::not_finite);
+    EXPECT_NE(fit.message.find("iteration 0"), std::string::npos) << fit.message;
+    EXPECT_NE(fit.message.find("|y - A x|"), std::string::npos) << fit.message;
+
+    // An operator that fails on the way: x remains what it was before.
+    for (const index_t check_every : {1, 5}) {
+      int applied = 0;
+      const auto failing = function_operator<double>(
+          problem.a.domain(), problem.a.range(),
+          [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
+            problem.a.forward(x, y);
+            if (++applied > 2) y.fill(nan);
+          },
+          [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
+            problem.a.adjoint(y, x);
+          });
+      Cgls solver(failing, problem.y, {.check_every = check_every});
+      solver.run();
+      EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
+      const auto where = fmt::format("iteration {}", check_every == 1 ? 3 : 5);
+      EXPECT_NE(solver.message().find(where), std::string::npos) << solver.message();
+      const std::vector<double> zero(5);
+      expect_near(solver.x(), textbook(problem.matrix, problem.data, 0, zero, 2).back(), 1e-12);
+    }
+  });
+}
+
+TEST(Cgls, operators_that_are_not_what_they_should_be) {
+  on_ranks([](Comm comm) {
+    const Layout line = Layout::scatter(comm, {8});
+    const auto copies = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
+      y = x;
+    };
+    const auto a = function_operator<double>(
+        line, line, [](const auto&, DistributedArray<double>& y) { y.fill(0); }, copies);
+    const auto fit = cgls(a, make_array<double>(line));
+    EXPECT_EQ(fit.reason, StopReason::breakdown);
+    EXPECT_NE(fit.message.find("dot_test"), std::string::npos) << fit.message;
+    EXPECT_NE(fit.message.find("iteration 1"), std::string::npos) << fit.message;
+
+    const auto negative = cgls(identity<double>(line), make_array<double>(line), {},
+                               {.preconditioner = -identity<double>(line)});
+    EXPECT_EQ(negative.reason, StopReason::breakdown);
+    EXPECT_NE(negative.message.find("preconditioner"), std::string::npos) << negative.message;
+  });
+}
+
+TEST(Cgls, refuses_what_does_not_fit) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(9, 4));
+    const auto& a = problem.a;
+    const auto& y = problem.y;
+    const DistributedArray<double> other(Layout::scatter(comm, {5}));
+    const auto refused = [&](const std::vector<std::string>& words,
+                             const std::function<void()>& call) {
+      expect_error<ArgumentError>(comm, words, call);
+    };
+    refused({"cgls", "y is"}, [&] { cgls(a, other); });
+    refused({"cgls", "x0 is"}, [&] { cgls(a, y, {}, {.x0 = other}); });
+    refused({"cgls", "preconditioner"},
+            [&] { cgls(a, y, {}, {.preconditioner = identity<double>(other.layout())}); });
+    refused({"damp = -1"}, [&] { cgls(a, y, {}, {.damp = -1}); });
+    refused({"damp = nan"}, [&] { cgls(a, y, {}, {.damp = std::nan("")}); });
+  });
+}
+
+}  // namespace weft::test
