@@ -47,4 +47,6 @@
 #include <weft/op/zero.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
+#include <weft/solve/inversion.hpp>
 #include <weft/solve/solver.hpp>
+#include <weft/solve/total_variation.hpp>
