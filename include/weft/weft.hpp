@@ -47,6 +47,7 @@
 #include <weft/op/zero.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
+#include <weft/solve/checkpoint.hpp>
 #include <weft/solve/inversion.hpp>
 #include <weft/solve/solver.hpp>
 #include <weft/solve/total_variation.hpp>

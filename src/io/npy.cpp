@@ -5,11 +5,10 @@
 
 #include "array/box_kernels.hpp"
 #include "array/strides.hpp"
-#include "io/file.hpp"
+#include "io/box_file.hpp"
 #include "io/npy_convert.hpp"
 #include "io/npy_header.hpp"
 
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,18 +19,7 @@ namespace {
 
 using detail::File;
 using detail::PartialFile;
-
-/// A rank's share of a common job: what it throws on one rank, all ranks throw.
-template <class F>
-void together(const Comm& comm, F&& share) {
-  std::string complaint;
-  try {
-    share();
-  } catch (const std::exception& error) {
-    complaint = error.what();
-  }
-  comm.agree(complaint);
-}
+using detail::together;
 
 bool is_within_groups(const Layout& layout) {
   for (int rank = 0; rank < layout.comm().size(); ++rank) {
@@ -46,44 +34,12 @@ Index reversed(const Index& index) {
   return result;
 }
 
-/// f(where in the array, where in the box, how many) for the elements of a box, in runs that are
-/// contiguous in both and as long as can be.
-template <class F>
-void for_each_run(const Shape& shape, const Box& box, F f) {
-  const index_t count = box.shape.count();
-  if (count == 0) return;
-  // A run takes in the last axes, as long as those behind are whole.
-  int first = shape.ndim();
-  while (first > 0 && (first == shape.ndim() || box.shape[first] == shape[first])) --first;
-  const index_t run = box.shape.count(first, shape.ndim());
-  Index at = box.offset;
-  for (index_t done = 0; done < count; done += run) {
-    f(linear(shape, at), done, run);
-    for (int axis = first - 1; axis >= 0; --axis) {
-      if (++at[axis] < box.end(axis)) break;
-      at[axis] = box.offset[axis];
-    }
-  }
-}
-
-void write_box(const File& file, const Shape& shape, const Box& box, index_t data_offset,
-               const void* data, index_t element) {
-  const auto* bytes = static_cast<const char*>(data);
-  for_each_run(shape, box, [&](index_t to, index_t from, index_t count) {
-    file.write(bytes + from * element, count * element, data_offset + to * element);
-  });
-}
-
 /// The elements of a box one after the other, in the order that the file has.
 void read_box(const File& file, const NpyInfo& info, const Box& box, void* data) {
   const bool reverse = info.fortran_order;
   const Shape shape = reverse ? Shape(reversed(info.shape)) : info.shape;
   const Box part = reverse ? Box{reversed(box.offset), Shape(reversed(box.shape))} : box;
-  const index_t element = size_of(info.dtype);
-  auto* bytes = static_cast<char*>(data);
-  for_each_run(shape, part, [&](index_t from, index_t to, index_t count) {
-    file.read(bytes + to * element, count * element, info.data_offset + from * element);
-  });
+  detail::read_box(file, shape, part, info.data_offset, data, size_of(info.dtype));
   if (info.swapped) detail::swap_bytes(data, part.shape.count(), info.dtype);
 }
 
@@ -147,8 +103,8 @@ void write_npy(const std::string& path, const DistributedArray<T>& x) {
     const File file = File::open_for_writing(detail::partial_path(path));
     const bool here = x.device().host_accessible();
     const std::vector<T> copy = here ? std::vector<T>() : x.to_host();
-    write_box(file, layout.shape(), layout.box(), data_offset, here ? x.data() : copy.data(),
-              index_t{sizeof(T)});
+    detail::write_box(file, layout.shape(), layout.box(), data_offset,
+                      here ? x.data() : copy.data(), index_t{sizeof(T)});
     file.sync();
   });
   together(comm, [&] {

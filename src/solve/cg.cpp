@@ -89,6 +89,7 @@ Cg<T>::Cg(const LinearOperator<T>& a, DistributedArray<T> y, const SolverOptions
   detail::sum_product(state.into(0, State::rr), state.r, state.r);
   look_ahead(0);
   if (!state.has_one_sum()) copy(state.u(), state.p);
+  this->depends_on("y", state.y);
   this->begin();
 }
 

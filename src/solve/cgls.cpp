@@ -98,6 +98,8 @@ Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const Sol
   state.finish_gradient(0);
   copy(state.direction(), state.p);
   detail::sum_product(state.of_domain(0, State::pp), state.p, state.p);
+  this->depends_on("damp", damp);
+  this->depends_on("y", state.y);
   this->begin();
 }
 
@@ -191,6 +193,13 @@ void Cgls<D, R>::visit_own_state(StateVisitor& visitor) {
   visitor.visit("r", state_->r);
   visitor.visit("p", state_->p);
   visitor.visit("scalars", state_->scalars.memory());
+}
+
+template <Scalar D, Scalar R>
+void Cgls<D, R>::restore_partial_sums() {
+  // |p|² is finished together with |A p|², in the next iteration.
+  const int bank = static_cast<int>(this->iteration() % 2);
+  detail::sum_product(state_->of_domain(bank, State::pp), state_->p, state_->p);
 }
 
 template <Scalar D, Scalar R>

@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "op/checks.hpp"
+#include "solve/checkpoint.hpp"
 #include "solve/progress.hpp"
 
 #include <algorithm>
@@ -80,6 +81,10 @@ AnySolver::AnySolver(std::string name, const Layout& domain, const Layout& range
   if (options.progress && comm_.rank() == 0) {
     progress_ = std::make_unique<detail::Progress>(name_, options.max_iterations);
   }
+  if (options.checkpoint) {
+    checkpoint_ =
+        std::make_unique<detail::Checkpoint>(name_, comm_, *options.checkpoint, has_groups_);
+  }
 }
 
 AnySolver::~AnySolver() = default;
@@ -92,7 +97,30 @@ double AnySolver::threshold(double reference) const {
   return std::max(options_.relative_tolerance * reference, options_.absolute_tolerance);
 }
 
-void AnySolver::begin() { check(); }
+void AnySolver::begin() {
+  if (!resume()) check();
+}
+
+void AnySolver::depends_on(std::string_view name, double value) {
+  if (checkpoint_) checkpoint_->depends_on(name, value);
+}
+
+template <Scalar T>
+void AnySolver::depends_on(std::string_view name, const DistributedArray<T>& array) {
+  if (checkpoint_) checkpoint_->depends_on(name, array);
+}
+
+bool AnySolver::resume() {
+  if (!checkpoint_) return false;
+  const auto resumed = checkpoint_->begin(*this);
+  if (!resumed) return false;
+  history_.assign(resumed->history.begin(), resumed->history.end());
+  if (resumed->was_elsewhere) restore_partial_sums();
+  // This look is in the history already, but options may have changed.
+  judge(look());
+  if (progress_ && reason_ != StopReason::running) progress_->finish(history_.back(), message_);
+  return true;
+}
 
 bool AnySolver::step() {
   if (reason_ != StopReason::running) return false;
@@ -127,6 +155,7 @@ void AnySolver::check() {
   if (has_groups_) agree_between_groups(findings);
   judge(std::move(findings));
   ask_others(status);
+  if (checkpoint_) checkpoint_->after_check(*this);
   if (!progress_) return;
   if (reason_ == StopReason::running) {
     progress_->show(status);
@@ -155,7 +184,7 @@ void AnySolver::judge(Findings findings) {
     stop(StopReason::converged,
          fmt::format("converged in iteration {} with |r| = {:.3e}, |g| = {:.3e}", iteration_,
                      findings.residual_norm, findings.gradient_norm));
-  } else if (iteration_ == options_.max_iterations) {
+  } else if (iteration_ >= options_.max_iterations) {
     stop(StopReason::iteration_limit,
          fmt::format("not converged in {} iterations: |r| = {:.3e}, |g| = {:.3e}", iteration_,
                      findings.residual_norm, findings.gradient_norm));
@@ -241,7 +270,9 @@ Solution<D> Solver<D>::described(DistributedArray<D> x, Norms norms) const {
           .seconds = seconds()};
 }
 
-#define INSTANTIATE(D) template class Solver<D>;
+#define INSTANTIATE(D)      \
+  template class Solver<D>; \
+  template void AnySolver::depends_on(std::string_view, const DistributedArray<D>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

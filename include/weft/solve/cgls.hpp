@@ -39,6 +39,7 @@ class Cgls final : public Solver<D> {
   Findings look() override;
   Norms true_norms() override;
   void visit_own_state(StateVisitor& visitor) override;
+  void restore_partial_sums() override;
 
   std::unique_ptr<State> state_;
 };

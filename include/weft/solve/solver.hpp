@@ -3,6 +3,7 @@
 #include <weft/array/distributed_array.hpp>
 #include <weft/comm/comm.hpp>
 #include <weft/core/graph.hpp>
+#include <weft/solve/checkpoint.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -17,8 +18,9 @@
 namespace weft {
 
 namespace detail {
+class Checkpoint;
 class Progress;
-}
+}  // namespace detail
 
 /// Where a solver was when it looked at its norms.
 struct SolverStatus {
@@ -46,6 +48,8 @@ struct SolverOptions {
   bool progress = false;
   /// Called on all ranks after each look, but for the first; all stop if it returns false on one.
   std::function<bool(const SolverStatus&)> callback = {};
+  /// A file to leave the state in, and to go on from.
+  std::optional<CheckpointOptions> checkpoint = {};
 };
 
 enum class StopReason : std::uint8_t {
@@ -78,6 +82,7 @@ struct Solution {
 };
 
 /// Is shown, one by one, what a solver would need to go on from where it is. It may change it all.
+/// Names have no line breaks, and nothing that is shown is ever uninitialised.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
@@ -85,7 +90,7 @@ class StateVisitor {
   virtual void visit(std::string_view name, DistributedArray<double>& array) = 0;
   virtual void visit(std::string_view name, DistributedArray<std::complex<float>>& array) = 0;
   virtual void visit(std::string_view name, DistributedArray<std::complex<double>>& array) = 0;
-  /// Numbers in memory of a device; those of ranks may differ.
+  /// Numbers in memory of a device. Those of ranks may differ; those that do not come first.
   virtual void visit(std::string_view name, Memory numbers) = 0;
   virtual void visit(std::string_view name, index_t& number) = 0;
 };
@@ -136,6 +141,10 @@ class AnySolver {
 
   /// To be called when everything is ready for the first iteration: looks if there need be one.
   void begin();
+  /// Before begin(): something that iterates depend on, by which a checkpoint knows its problem.
+  void depends_on(std::string_view name, double value);
+  template <Scalar T>
+  void depends_on(std::string_view name, const DistributedArray<T>& array);
   const SolverOptions& options() const { return options_; }
   /// The norm at which to stop, where `reference` is what the relative tolerance is relative to.
   double threshold(double reference) const;
@@ -153,8 +162,12 @@ class AnySolver {
   /// Computed from x alone. Collective; leaves the state as it is.
   virtual Norms true_norms() = 0;
   virtual void visit_own_state(StateVisitor& visitor) = 0;
+  /// Computes this rank's parts of sums that are yet to be finished. Needed when the state comes
+  /// from other ranks, which had other parts of the arrays.
+  virtual void restore_partial_sums() {}
 
  private:
+  bool resume();
   void record();
   void check();
   void agree_between_groups(Findings& findings) const;
@@ -173,6 +186,7 @@ class AnySolver {
   std::string message_;
   std::vector<SolverStatus> history_;
   std::unique_ptr<detail::Progress> progress_;
+  std::unique_ptr<detail::Checkpoint> checkpoint_;
   bool records_;
   bool warmed_up_ = false;       // libraries take memory when they are used first
   std::vector<Graph> recorded_;  // for either parity

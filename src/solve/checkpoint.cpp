@@ -1,0 +1,306 @@
+#include "solve/checkpoint.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "io/box_file.hpp"
+#include "solve/solver_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace weft::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_single(DType dtype) { return dtype == DType::f32 || dtype == DType::c64; }
+
+double epsilon_of(DType dtype) {
+  return is_single(dtype) ? double{std::numeric_limits<float>::epsilon()}
+                          : std::numeric_limits<double>::epsilon();
+}
+
+index_t word_of(DType dtype) { return is_single(dtype) ? 4 : 8; }
+
+void add_facts(std::vector<Fact>& facts, const std::string& suffix, const Comm& comm,
+               const std::vector<StateArray>& arrays, const std::function<double(double)>& error) {
+  const std::vector<Sketch> sketches = sketches_of(comm, arrays);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const auto& [norm, sum] = sketches[i];
+    const double tolerance = error(epsilon_of(arrays[i].dtype)) * norm;
+    facts.push_back({fmt::format("|{}|{}", arrays[i].name, suffix), norm, tolerance});
+    facts.push_back({fmt::format("a checksum of {}{}", arrays[i].name, suffix), sum, tolerance});
+  }
+}
+
+/// The checksum of this rank's part of an array, which begins at an offset of the file.
+std::uint64_t part_checksum(const StateArray& array, const std::byte* data, index_t offset) {
+  const index_t element = size_of(array.dtype);
+  std::uint64_t sum = 0;
+  for_each_run(array.layout.shape(), array.layout.box(),
+               [&](index_t place, index_t first, index_t count) {
+                 sum += checksum_of(data + first * element, count * element, word_of(array.dtype),
+                                    offset + place * element);
+               });
+  return sum;
+}
+
+std::vector<double> as_numbers(const std::vector<SolverStatus>& history) {
+  std::vector<double> numbers;
+  numbers.reserve(history.size() * std::size_t{numbers_per_status});
+  for (const SolverStatus& status : history) {
+    numbers.push_back(static_cast<double>(status.iteration));
+    numbers.push_back(status.residual_norm);
+    numbers.push_back(status.gradient_norm);
+    numbers.push_back(status.seconds);
+  }
+  return numbers;
+}
+
+std::vector<SolverStatus> as_history(const std::vector<double>& numbers) {
+  std::vector<SolverStatus> history;
+  for (std::size_t i = 0; i < numbers.size(); i += std::size_t{numbers_per_status}) {
+    history.push_back({.iteration = static_cast<index_t>(numbers[i]),
+                       .residual_norm = numbers[i + 1],
+                       .gradient_norm = numbers[i + 2],
+                       .seconds = numbers[i + 3]});
+  }
+  return history;
+}
+
+/// The part of a file behind its header. Whatever goes through is added to the checksum; that of
+/// all ranks together is that of the file.
+class Body {
+ public:
+  Body(const File& file, index_t offset) : file_(file), offset_(offset) {}
+
+  void write(const void* data, index_t bytes, index_t place) {
+    file_.write(data, bytes, offset_ + place);
+    sum_ += checksum_of(data, bytes, 8, place);
+  }
+  void write(const StateArray& array, index_t place) {
+    if (!array.counts_here()) return;
+    const Layout& layout = array.layout;
+    const index_t element = size_of(array.dtype);
+    const HostCopy host(array.data, layout.device(), layout.local_count() * element);
+    write_box(file_, layout.shape(), layout.box(), offset_ + place, host.data(), element);
+    sum_ += part_checksum(array, host.data(), place);
+  }
+
+  void read(void* data, index_t bytes, index_t place, bool counts) {
+    file_.read(data, bytes, offset_ + place);
+    if (counts) sum_ += checksum_of(data, bytes, 8, place);
+  }
+  void read(const StateArray& array, index_t place) {
+    const Layout& layout = array.layout;
+    const index_t element = size_of(array.dtype);
+    std::vector<std::byte> values(static_cast<std::size_t>(layout.local_count() * element));
+    read_box(file_, layout.shape(), layout.box(), offset_ + place, values.data(), element);
+    if (array.counts_here()) sum_ += part_checksum(array, values.data(), place);
+    if (!values.empty())
+      copy_bytes(array.data, layout.device(), values.data(), Device::cpu(), values.size());
+  }
+
+  std::uint64_t sum() const { return sum_; }
+
+ private:
+  const File& file_;
+  index_t offset_;
+  std::uint64_t sum_ = 0;
+};
+
+}  // namespace
+
+Checkpoint::Checkpoint(std::string solver, Comm comm, CheckpointOptions options, bool has_groups)
+    : solver_(std::move(solver)),
+      comm_(std::move(comm)),
+      options_(std::move(options)),
+      last_time_(Clock::now()) {
+  require(!options_.path.empty(), "{}: checkpoint.path is empty; name a file", solver_);
+  require(options_.every_iterations >= 0,
+          "{}: checkpoint.every_iterations = {}; use 0 if they do not matter, or more", solver_,
+          options_.every_iterations);
+  require(std::isfinite(options_.every_seconds) && options_.every_seconds >= 0,
+          "{}: checkpoint.every_seconds = {}; use 0 if they do not matter, or a positive number",
+          solver_, options_.every_seconds);
+  require(!has_groups,
+          "{}: groups of ranks have arrays of their own here, which a checkpoint has no place "
+          "for; use layouts of all ranks, or solve on a communicator for each group, with a path "
+          "of its own",
+          solver_);
+}
+
+void Checkpoint::depends_on(std::string_view name, double value) {
+  facts_.push_back({std::string(name), value, 0});
+}
+
+template <Scalar T>
+void Checkpoint::depends_on(std::string_view name, const DistributedArray<T>& array) {
+  std::vector<StateArray> leaves;
+  // Nobody changes it.
+  add_leaves(leaves, std::string(name), const_cast<DistributedArray<T>&>(array));
+  // Data may have been computed, on other ranks with other rounding errors.
+  add_facts(facts_, "", comm_, leaves, [](double epsilon) { return 1e3 * epsilon; });
+}
+
+std::optional<Checkpoint::Resumed> Checkpoint::begin(AnySolver& solver) {
+  // What a solver starts from depends on everything that it was given. Errors of an operator may
+  // be larger than those of sums.
+  add_facts(facts_, " at the start", comm_, SolverState(solver).arrays,
+            [](double epsilon) { return std::sqrt(epsilon); });
+  if (!options_.resume || !is_there()) return std::nullopt;
+  Resumed resumed = restore(solver);
+  last_iteration_ = solver.iteration();
+  last_time_ = Clock::now();
+  return resumed;
+}
+
+void Checkpoint::after_check(AnySolver& solver) {
+  const StopReason reason = solver.stop_reason();
+  if (reason == StopReason::breakdown || reason == StopReason::not_finite) return;
+  if (solver.iteration() == last_iteration_) return;
+  if (reason != StopReason::running || is_due(solver.iteration())) save(solver);
+}
+
+bool Checkpoint::is_due(index_t iteration) const {
+  if (options_.every_iterations > 0 && iteration - last_iteration_ >= options_.every_iterations)
+    return true;
+  if (options_.every_seconds == 0) return false;
+  const double seconds = std::chrono::duration<double>(Clock::now() - last_time_).count();
+  std::int32_t due = seconds >= options_.every_seconds ? 1 : 0;
+  comm_.broadcast(Memory(&due, 1), 0);
+  return due != 0;
+}
+
+bool Checkpoint::is_there() const {
+  std::int32_t there = 0;
+  std::error_code ignored;
+  if (comm_.rank() == 0) there = std::filesystem::exists(options_.path, ignored) ? 1 : 0;
+  comm_.broadcast(Memory(&there, 1), 0);
+  return there != 0;
+}
+
+CheckpointHeader Checkpoint::describe(AnySolver& solver) const {
+  const SolverState state(solver);
+  CheckpointHeader header;
+  header.solver = solver_;
+  header.ranks = comm_.size();
+  header.dealing = dealing_of(state.arrays);
+  header.history_length = static_cast<index_t>(solver.history().size());
+  for (const StateInteger& integer : state.integers)
+    header.integers.push_back({integer.name, *integer.value});
+  for (const StateArray& array : state.arrays) {
+    header.arrays.push_back({array.name, std::string(name_of(array.dtype)), array.layout.shape(),
+                             size_of(array.dtype)});
+  }
+  for (const StateNumbers& numbers : state.numbers)
+    header.numbers.push_back({numbers.name, numbers.memory.bytes()});
+  header.facts = facts_;
+  return header;
+}
+
+void Checkpoint::save(AnySolver& solver) {
+  const SolverState state(solver);
+  CheckpointHeader header = describe(solver);
+  const auto text_bytes = static_cast<index_t>(header.text().size());
+  const bool first = comm_.rank() == 0;
+
+  std::optional<PartialFile> partial;  // on rank 0, which removes it if any rank fails
+  together(comm_, [&] {
+    if (!first) return;
+    partial.emplace(options_.path);
+    File::create(partial->path()).resize(text_bytes + header.data_bytes());
+  });
+  std::uint64_t sum = 0;
+  together(comm_, [&] {
+    const File file = File::open_for_writing(partial_path(options_.path));
+    Body body(file, text_bytes);
+    for (std::size_t i = 0; i < state.arrays.size(); ++i)
+      body.write(state.arrays[i], header.array_offset(i));
+    for (std::size_t i = 0; i < state.numbers.size(); ++i) {
+      const Memory& memory = state.numbers[i].memory;
+      const HostCopy host(memory.data, memory.where, memory.bytes());
+      body.write(host.data(), memory.bytes(),
+                 header.numbers_offset(i) + comm_.rank() * memory.bytes());
+    }
+    if (first) {
+      const std::vector<double> history = as_numbers(solver.history());
+      body.write(history.data(), static_cast<index_t>(std::span(history).size_bytes()),
+                 header.history_offset());
+    }
+    if (!first) file.sync();  // rank 0 has more to write
+    sum = body.sum();
+  });
+  header.checksum = comm_.allreduce(sum);
+  together(comm_, [&] {
+    if (!first) return;
+    {
+      const File file = File::open_for_writing(partial->path());
+      file.write(header.text().data(), text_bytes, 0);
+      file.sync();
+    }
+    partial->replace_target();
+  });
+  last_iteration_ = solver.iteration();
+  last_time_ = Clock::now();
+}
+
+Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
+  const SolverState state(solver);
+  const CheckpointHeader here = describe(solver);
+  const bool first = comm_.rank() == 0;
+  CheckpointHeader there;
+  Resumed resumed;
+  std::uint64_t sum = 0;
+  together(comm_, [&] {
+    const File file = File::open(options_.path);
+    index_t text_bytes = 0;
+    there = read_checkpoint_header(file, text_bytes);
+    if (const std::string what = difference(there, here); !what.empty()) {
+      refuse(
+          "{}: the checkpoint '{}' is of another problem: {}; go on with the problem it was made "
+          "for, use another path, or start anew with resume = false, which replaces it",
+          solver_, options_.path, what);
+    }
+    resumed.was_elsewhere = there.dealing != here.dealing;
+    Body body(file, text_bytes);
+    for (std::size_t i = 0; i < state.arrays.size(); ++i)
+      body.read(state.arrays[i], there.array_offset(i));
+    for (std::size_t i = 0; i < state.numbers.size(); ++i) {
+      const index_t block = there.numbers[i].bytes;
+      std::vector<std::byte> all(static_cast<std::size_t>(there.ranks * block));
+      body.read(all.data(), there.ranks * block, there.numbers_offset(i), first);
+      // What ranks have in common comes first, and is in every block.
+      const index_t mine = resumed.was_elsewhere ? 0 : comm_.rank() * block;
+      const Memory& memory = state.numbers[i].memory;
+      copy_bytes(memory.data, memory.where, all.data() + mine, Device::cpu(),
+                 static_cast<std::size_t>(std::min(block, memory.bytes())));
+    }
+    std::vector<double> history(
+        static_cast<std::size_t>(there.history_length * numbers_per_status));
+    body.read(history.data(), static_cast<index_t>(std::span(history).size_bytes()),
+              there.history_offset(), first);
+    resumed.history = as_history(history);
+    sum = body.sum();
+  });
+  const bool is_whole = comm_.allreduce(sum) == there.checksum;
+  comm_.agree(is_whole ? ""
+                       : fmt::format("the checkpoint '{}' is damaged: its checksum is wrong; "
+                                     "remove it to start anew, or put an older copy there",
+                                     options_.path));
+  for (std::size_t i = 0; i < state.integers.size(); ++i)
+    *state.integers[i].value = there.integers[i].value;
+  return resumed;
+}
+
+#define INSTANTIATE(T) \
+  template void Checkpoint::depends_on(std::string_view, const DistributedArray<T>&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft::detail

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <weft/solve/checkpoint.hpp>
+#include <weft/solve/solver.hpp>
+
+#include "solve/checkpoint_header.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::detail {
+
+/// The checkpoints of one solver: knows when one is due, writes it, and goes on from one. All
+/// calls are collective.
+class Checkpoint {
+ public:
+  /// `has_groups`: of ranks, each with its own copies of arrays, for which there is no place in a
+  /// file.
+  Checkpoint(std::string solver, Comm comm, CheckpointOptions options, bool has_groups);
+
+  /// Something that iterates depend on, by which the problem is recognised.
+  void depends_on(std::string_view name, double value);
+  template <Scalar T>
+  void depends_on(std::string_view name, const DistributedArray<T>& array);
+
+  struct Resumed {
+    std::vector<SolverStatus> history;
+    /// The arrays were dealt out to ranks in another way, so that parts of sums are not right.
+    bool was_elsewhere = false;
+  };
+  /// To be called with the state that a solver starts from. Puts the state of the file in its
+  /// place, if there is one to go on from.
+  std::optional<Resumed> begin(AnySolver& solver);
+  /// Writes a checkpoint if it is time for one.
+  void after_check(AnySolver& solver);
+
+ private:
+  bool is_due(index_t iteration) const;
+  bool is_there() const;
+  CheckpointHeader describe(AnySolver& solver) const;
+  void save(AnySolver& solver);
+  Resumed restore(AnySolver& solver) const;
+
+  std::string solver_;
+  Comm comm_;
+  CheckpointOptions options_;
+  std::vector<Fact> facts_;
+  index_t last_iteration_ = 0;
+  std::chrono::steady_clock::time_point last_time_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,124 @@
+// A program that is killed, at any moment, goes on from its last checkpoint.
+
+#include "io/folder.hpp"
+#include "support/shell.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <sstream>
+
+namespace weft::test {
+namespace {
+
+/// What the log of one run says.
+struct Run {
+  long microseconds = 0;
+  int resumed = -1;  // not known
+  int last = 0;      // the iteration that was begun last to be written
+  std::string bits;  // if it came to the end
+};
+
+/// The program, on some ranks, in a folder that it is killed and started in again and again.
+class Victim {
+ public:
+  Victim(std::string start, const std::string& folder)
+      : start_(std::move(start)), folder_(folder), path_(folder + "/state") {}
+
+  Run run(int rank = -1, long microseconds = 0) const {
+    std::filesystem::remove(path_ + ".log");
+    std::string command = start_ + " $P " + path_ + " " + std::to_string(iterations);
+    if (rank >= 0) command += " " + std::to_string(rank) + " " + std::to_string(microseconds);
+    // Open MPI leaves its shared memory behind when it is killed: in a folder that is removed.
+    const Ended ended = run_shell(
+        "export WEFT_QUIET=1 OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 "
+        "OMPI_MCA_btl_vader_backing_directory=" +
+            folder_ + "; P='" WEFT_TEST_PROGRAM_DIR "/checkpoint_program'",
+        command);
+    Run result;
+    if (rank < 0) {
+      EXPECT_EQ(ended.code, 0) << ended.output;
+    }
+    // Ranks that are left alone may complain, but not of what they find in the file.
+    for (const char* complaint : {"the checkpoint '", "is not a checkpoint"})
+      EXPECT_EQ(ended.output.find(complaint), std::string::npos) << ended.output;
+    if (!std::filesystem::exists(path_ + ".log")) return result;
+    std::istringstream log(content_of(path_ + ".log"));
+    for (std::string key, value; log >> key >> value;) {
+      if (key == "resumed") result.resumed = std::stoi(value);
+      if (key == "at") result.last = std::stoi(value);
+      if (key == "took") result.microseconds = std::stol(value);
+      if (key == "done") result.bits = value;
+    }
+    return result;
+  }
+  void start_anew() const { std::filesystem::remove(path_); }
+  bool has_checkpoint() const { return std::filesystem::exists(path_); }
+
+  static constexpr int iterations = 40;
+
+ private:
+  std::string start_;
+  std::string folder_;
+  std::string path_;
+};
+
+/// Kills a program so many times, and expects that nothing but time is lost.
+void expect_survives(const Victim& victim, int ranks, int kills) {
+  std::mt19937 random(12345);  // NOLINT(cert-msc51-cpp): the same each time
+  const Run straight = victim.run();
+  ASSERT_EQ(straight.resumed, 0);
+  ASSERT_FALSE(straight.bits.empty());
+  victim.start_anew();
+
+  int written = 0;  // the last checkpoint that must be there
+  int killed_within = 0;
+  for (int killed = 0; killed < kills;) {
+    std::uniform_int_distribution<long> when(0, straight.microseconds);
+    const Run run =
+        victim.run(static_cast<int>(random() % static_cast<unsigned>(ranks)), when(random));
+    // It has gone on from a valid checkpoint, and at most one interval was lost.
+    if (run.resumed >= 0) {
+      EXPECT_GE(run.resumed, written);
+      written = std::max(written, run.resumed);
+    }
+    if (!run.bits.empty()) {
+      EXPECT_EQ(run.bits, straight.bits);
+      victim.start_anew();
+      written = 0;
+      continue;
+    }
+    ++killed;
+    if (run.last > 0) ++killed_within;
+    written = std::max(written, run.last - 1);
+    EXPECT_TRUE(victim.has_checkpoint() || written == 0);
+  }
+  EXPECT_EQ(victim.run().bits, straight.bits);
+  EXPECT_GT(killed_within, 0);  // or else the test has tested nothing
+}
+
+}  // namespace
+
+TEST(KilledSolver, goes_on_as_if_nothing_had_happened) {
+  if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "is run once, by itself";
+  for (const int ranks : {1, 3}) {
+    in_folder(Comm::self(), [&](const std::string& folder) {
+      const Victim victim("P=\"$P --ranks " + std::to_string(ranks) + "\";", folder);
+      // All threads are killed at once, whichever decides when.
+      expect_survives(victim, ranks, 20);
+    });
+  }
+}
+
+TEST(KilledSolver, goes_on_with_mpi) {
+  if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "is run once, by itself";
+  WEFT_SKIP_WITHOUT_MPI();
+  in_folder(Comm::self(), [&](const std::string& folder) {
+    expect_survives(Victim(std::string(WEFT_MPIEXEC) + " -n 2", folder), 2, 3);
+  });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,484 @@
+#include <weft/core/error.hpp>
+#include <weft/op/diagonal.hpp>
+#include <weft/op/identity.hpp>
+#include <weft/op/operator_algebra.hpp>
+#include <weft/solve/cg.hpp>
+#include <weft/solve/cgls.hpp>
+
+#include "array/layouts.hpp"
+#include "io/folder.hpp"
+#include "solve/support/dense.hpp"
+#include "support/ranks.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <set>
+
+namespace weft::test {
+namespace {
+
+/// Positive, and different enough to keep a solver busy.
+template <Scalar T>
+LinearOperator<T> positive_operator(const Layout& layout, int seed = 1) {
+  std::vector<T> a = local_values<T>(layout, seed);
+  const std::vector<T> b = local_values<T>(layout, seed + 1);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] = static_cast<Real<T>>(1 + std::norm(a[i]) / 16 + std::norm(b[i]) / 256);
+  DistributedArray<T> d(layout);
+  d.from_host(a);
+  return diagonal(d);
+}
+
+template <Scalar T>
+using Made = std::unique_ptr<Solver<T>>;
+
+/// Everything that solves a system with a positive operator, in all variants.
+template <Scalar T>
+struct Variant {
+  std::string name;
+  std::function<Made<T>(const Layout&, const SolverOptions&)> make;
+};
+
+template <Scalar T>
+std::vector<Variant<T>> variants() {
+  const auto cg = [](CgOptions<T> own) {
+    return [own](const Layout& layout, const SolverOptions& options) -> Made<T> {
+      CgOptions<T> all = own;
+      if (own.x0) all.x0 = make_array<T>(layout, 8);
+      if (own.preconditioner) all.preconditioner = positive_operator<T>(layout, 5);
+      return std::make_unique<Cg<T>>(positive_operator<T>(layout), make_array<T>(layout, 3),
+                                     options, all);
+    };
+  };
+  const auto cgls = [](CglsOptions<T> own) {
+    return [own](const Layout& layout, const SolverOptions& options) -> Made<T> {
+      CglsOptions<T> all = own;
+      if (own.x0) all.x0 = make_array<T>(layout, 8);
+      if (own.preconditioner) all.preconditioner = positive_operator<T>(layout, 5);
+      return std::make_unique<Cgls<T, T>>(positive_operator<T>(layout), make_array<T>(layout, 3),
+                                          options, all);
+    };
+  };
+  // What is to be there is told by something of another layout.
+  const Layout any = Layout::local({1});
+  const DistributedArray<T> x0(any);
+  const LinearOperator<T> m = identity<T>(any);
+  return {
+      {"cg", cg({})},
+      {"cg from x0, preconditioned", cg({.x0 = x0, .preconditioner = m})},
+      {"cg with one reduction", cg({.single_reduction = true})},
+      {"cg with one reduction, preconditioned",
+       cg({.preconditioner = m, .single_reduction = true})},
+      {"cgls", cgls({})},
+      {"cgls, damped", cgls({.damp = 1.5})},
+      {"cgls from x0, damped, preconditioned", cgls({.damp = 1.5, .x0 = x0, .preconditioner = m})}};
+}
+
+SolverOptions up_to(index_t iterations, const std::string& path = "") {
+  SolverOptions options{.max_iterations = iterations, .relative_tolerance = 0};
+  if (!path.empty()) options.checkpoint = {.path = path};
+  return options;
+}
+
+template <Scalar T>
+void expect_same_bits(const DistributedArray<T>& a, const DistributedArray<T>& b) {
+  const std::vector<T> one = a.to_host();
+  const std::vector<T> other = b.to_host();
+  ASSERT_EQ(one.size(), other.size());
+  if (!one.empty()) {
+    EXPECT_EQ(std::memcmp(one.data(), other.data(), one.size() * sizeof(T)), 0);
+  }
+}
+
+void expect_same_history(const AnySolver& a, const AnySolver& b) {
+  ASSERT_EQ(a.history().size(), b.history().size());
+  for (std::size_t i = 0; i < a.history().size(); ++i) {
+    EXPECT_EQ(a.history()[i].iteration, b.history()[i].iteration);
+    EXPECT_EQ(a.history()[i].residual_norm, b.history()[i].residual_norm);
+    EXPECT_EQ(a.history()[i].gradient_norm, b.history()[i].gradient_norm);
+  }
+}
+
+void go_to(index_t iteration, AnySolver& solver) {
+  while (solver.iteration() < iteration) ASSERT_TRUE(solver.step()) << solver.message();
+}
+
+/// Stops after 9 iterations, and goes on to 20.
+template <Scalar T>
+void expect_continues_exactly(const Comm& comm, const Variant<T>& variant, const Layout& layout) {
+  SCOPED_TRACE(variant.name + " on " + layout.describe());
+  in_folder(comm, [&](const std::string& folder) {
+    const std::string path = folder + "/state";
+    const auto straight = variant.make(layout, up_to(100));
+    go_to(20, *straight);
+    const auto first = variant.make(layout, up_to(9, path));
+    first->run();
+    EXPECT_EQ(first->stop_reason(), StopReason::iteration_limit);
+    const auto second = variant.make(layout, up_to(100, path));
+    EXPECT_EQ(second->iteration(), 9);
+    expect_same_bits(first->x(), second->x());
+    go_to(20, *second);
+    expect_same_bits(straight->x(), second->x());
+    expect_same_history(*straight, *second);
+  });
+}
+
+/// Writes on one layout and reads on another; either may be on ranks that others are not on.
+template <Scalar T>
+void expect_continues_elsewhere(const Comm& comm, const Variant<T>& variant,
+                                const std::optional<Layout>& from,
+                                const std::optional<Layout>& to) {
+  SCOPED_TRACE(variant.name);
+  in_folder(comm, [&](const std::string& folder) {
+    const std::string path = folder + "/state";
+    if (from) variant.make(*from, up_to(7, path))->run();
+    comm.barrier();
+    if (to) {
+      const auto straight = variant.make(*to, up_to(100));
+      go_to(15, *straight);
+      const auto other = variant.make(*to, up_to(100, path));
+      EXPECT_EQ(other->iteration(), 7);
+      EXPECT_EQ(other->history().size(), 8U);
+      go_to(15, *other);
+      expect_near(other->x(), parts_of(whole(straight->x())),
+                  1e4 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon()));
+    }
+    comm.barrier();
+  });
+}
+
+/// A small problem, of which everything can be another.
+struct Setting {
+  index_t rows = 40;
+  int operator_seed = 1;
+  int data_seed = 3;
+  double damp = 0.5;
+  bool has_x0 = false;
+
+  std::unique_ptr<Cgls<double, double>> make(const Comm& comm, const SolverOptions& options) const {
+    const Layout layout = Layout::scatter(comm, {rows});
+    CglsOptions<double> own{.damp = damp};
+    if (has_x0) own.x0 = make_array<double>(layout, 8);
+    return std::make_unique<Cgls<double, double>>(positive_operator<double>(layout, operator_seed),
+                                                  make_array<double>(layout, data_seed), options,
+                                                  own);
+  }
+};
+
+/// All ranks refuse what is in the file, and leave it there.
+template <class Make>
+void expect_refused(const std::string& path, const std::string& reason, Make make) {
+  const std::string before = content_of(path);
+  try {
+    make();
+    ADD_FAILURE() << "not refused: " << reason;
+  } catch (const AgreedError& error) {
+    EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(before == content_of(path));
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
+}  // namespace
+
+TEST(Checkpoint, goes_on_bit_by_bit) {
+  on_ranks([](Comm comm) {
+    for_each_scalar([&](auto example) {
+      using T = decltype(example);
+      for (const Variant<T>& variant : variants<T>())
+        expect_continues_exactly(comm, variant, Layout::scatter(comm, {70}));
+    });
+  });
+}
+
+TEST(Checkpoint, goes_on_in_any_layout_on_any_device) {
+  on_ranks([](Comm comm) {
+    const Layout rows = Layout::scatter(comm, {9, 7});
+    const Layout copies = Layout::replicated(comm, {31});
+    const Layout bricks = Layout::bricks(comm, {5, 4, 6});
+    const Variant<double> damped = variants<double>()[5];
+    const Variant<double> one_sum = variants<double>()[3];
+    for (const Layout& layout :
+         {Layout::scatter(comm, {9, 7}, 1), copies, bricks, Layout::on_rank(comm, {50}, 0),
+          Layout::stack({rows, copies, bricks}),
+          Layout::stack({Layout::stack({copies, rows}), Layout::scatter(comm, {0, 3}), bricks})}) {
+      expect_continues_exactly(comm, damped, layout.on(other_device()));
+      expect_continues_exactly(comm, one_sum, layout);
+    }
+  });
+}
+
+TEST(Checkpoint, goes_on_on_other_ranks) {
+  on_ranks([](Comm comm) {
+    for (const int fewer : std::set{1, comm.size() / 2 + 1}) {
+      const Comm some = comm.split(comm.rank() < fewer ? 0 : -1);
+      std::optional<Layout> few;
+      if (some.valid()) few = Layout::scatter(some, {9, 8});
+      const Layout all = Layout::scatter(comm, {9, 8});
+      for (const auto& variant : variants<double>()) {
+        expect_continues_elsewhere<double>(comm, variant, few, all);
+        expect_continues_elsewhere<double>(comm, variant, all, few);
+      }
+      for (const auto& variant : variants<std::complex<float>>())
+        expect_continues_elsewhere<std::complex<float>>(comm, variant, all, few);
+    }
+  });
+}
+
+TEST(Checkpoint, goes_on_in_another_layout) {
+  on_ranks([](Comm comm) {
+    const Layout rows = Layout::scatter(comm, {9, 8});
+    const Layout columns = Layout::scatter(comm, {9, 8}, 1);
+    const Layout copies = Layout::replicated(comm, {9, 8});
+    for (const auto& variant : variants<double>()) {
+      expect_continues_elsewhere<double>(comm, variant, rows, columns.on(other_device()));
+      expect_continues_elsewhere<double>(comm, variant, copies, Layout::bricks(comm, {9, 8}));
+      expect_continues_elsewhere<double>(comm, variant, Layout::stack({rows, copies}),
+                                         Layout::stack({copies, columns}));
+    }
+  });
+}
+
+TEST(Checkpoint, parts_of_sums_that_are_equal_are_still_parts) {
+  // All ranks have the same numbers, so that their parts of |p|² look as if they were finished.
+  on_ranks([](Comm comm) {
+    const index_t rows = 4 * comm.size();
+    const auto make = [&](const Comm& on, const SolverOptions& options) {
+      const Layout layout = Layout::scatter(on, {rows});
+      DistributedArray<double> d(layout);
+      d.fill([](const Index& at) { return 1.0 + static_cast<double>(at[0] % 4); });
+      DistributedArray<double> y(layout);
+      y.fill(1.0);
+      return std::make_unique<Cgls<double, double>>(diagonal(d), y, options,
+                                                    CglsOptions<double>{.damp = 2});
+    };
+    in_folder(comm, [&](const std::string& folder) {
+      make(comm, up_to(2, folder + "/state"))->run();
+      comm.barrier();
+      const auto straight = make(Comm::self(), up_to(3));
+      straight->run();
+      if (comm.rank() != 0) return;  // others would write to the same file
+      const auto other = make(Comm::self(), up_to(3, folder + "/state"));
+      EXPECT_EQ(other->iteration(), 2);
+      other->run();
+      expect_near(other->x(), whole(straight->x()), 1e-13);
+    });
+  });
+}
+
+TEST(Checkpoint, comes_when_it_is_due) {
+  on_ranks([](Comm comm) {
+    const Setting setting;
+    /// The iteration of the last checkpoint when a solver has made some steps; 0 if there is none.
+    const auto last = [&](int steps, index_t check_every, const CheckpointOptions& when) {
+      index_t found = 0;
+      in_folder(comm, [&](const std::string& folder) {
+        SolverOptions options = up_to(100);
+        options.check_every = check_every;
+        options.checkpoint = when;
+        options.checkpoint->path = folder + "/state";
+        const auto solver = setting.make(comm, options);
+        for (int i = 0; i < steps; ++i) EXPECT_TRUE(solver->step());
+        EXPECT_FALSE(std::filesystem::exists(folder + "/state.partial"));
+        found = setting.make(comm, options)->iteration();
+      });
+      return found;
+    };
+    EXPECT_EQ(last(10, 1, {.path = "", .every_iterations = 1}), 10);
+    EXPECT_EQ(last(10, 1, {.path = "", .every_iterations = 4}), 8);
+    EXPECT_EQ(last(11, 3, {.path = "", .every_iterations = 4}), 6);
+    EXPECT_EQ(last(12, 3, {.path = "", .every_iterations = 4}), 12);
+    EXPECT_EQ(last(10, 1, {.path = "", .every_seconds = 1e-9}), 10);
+    EXPECT_EQ(last(10, 2, {.path = "", .every_iterations = 7, .every_seconds = 1e-9}), 10);
+    EXPECT_EQ(last(10, 1, {.path = "", .every_iterations = 7, .every_seconds = 1e9}), 7);
+    EXPECT_EQ(last(10, 1, {.path = "", .every_seconds = 1e9}), 0);
+    EXPECT_EQ(last(10, 1, {}), 0);
+  });
+}
+
+TEST(Checkpoint, comes_when_a_solver_stops) {
+  on_ranks([](Comm comm) {
+    const Setting setting;
+    const auto left_by = [&](SolverOptions options, StopReason reason) {
+      index_t found = -1;
+      in_folder(comm, [&](const std::string& folder) {
+        options.checkpoint = CheckpointOptions{.path = folder + "/state"};
+        const auto solver = setting.make(comm, options);
+        solver->run();
+        EXPECT_EQ(solver->stop_reason(), reason);
+        const auto next = setting.make(comm, up_to(100, folder + "/state"));
+        EXPECT_EQ(next->iteration(), solver->iteration());
+        expect_same_bits(next->x(), solver->x());
+        expect_same_history(*next, *solver);
+        found = next->iteration();
+      });
+      return found;
+    };
+    SolverOptions timed = up_to(100);
+    timed.time_limit = 0;
+    EXPECT_EQ(left_by(timed, StopReason::time_limit), 1);
+    SolverOptions called = up_to(100);
+    called.callback = [](const SolverStatus& status) { return status.iteration < 6; };
+    EXPECT_EQ(left_by(called, StopReason::stopped_by_callback), 6);
+    EXPECT_EQ(left_by(up_to(5), StopReason::iteration_limit), 5);
+    SolverOptions rough = up_to(100);
+    rough.relative_tolerance = 0.1;
+    EXPECT_GT(left_by(rough, StopReason::converged), 0);
+  });
+}
+
+TEST(Checkpoint, of_a_solver_that_may_not_go_on_stops_it_at_once) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const Setting setting;
+      setting.make(comm, up_to(9, folder + "/state"))->run();
+      for (const index_t limit : {9, 4}) {
+        const auto again = setting.make(comm, up_to(limit, folder + "/state"));
+        EXPECT_EQ(again->stop_reason(), StopReason::iteration_limit);
+        EXPECT_EQ(again->iteration(), 9);
+        EXPECT_FALSE(again->step());
+      }
+      SolverOptions content = up_to(100, folder + "/state");
+      content.relative_tolerance = 1e3;
+      EXPECT_EQ(setting.make(comm, content)->stop_reason(), StopReason::converged);
+    });
+  });
+}
+
+TEST(Checkpoint, does_not_come_after_a_breakdown) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const Layout layout = Layout::scatter(comm, {12});
+      SolverOptions options = up_to(20, folder + "/state");
+      options.checkpoint->every_iterations = 1;
+      Cg<double> solver(-1.0 * positive_operator<double>(layout), make_array<double>(layout, 2),
+                        options);
+      solver.run();
+      EXPECT_EQ(solver.stop_reason(), StopReason::breakdown);
+      EXPECT_FALSE(std::filesystem::exists(folder + "/state"));
+    });
+  });
+}
+
+TEST(Checkpoint, is_replaced_if_it_is_not_wanted) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const Setting setting;
+      setting.make(comm, up_to(9, folder + "/state"))->run();
+      // Neither another problem nor what a killed program has left is in the way.
+      write_on_first(comm, folder + "/state.partial", std::string(100000, 'x'));
+      SolverOptions anew = up_to(3, folder + "/state");
+      anew.checkpoint->resume = false;
+      const Setting other{.damp = 3};
+      const auto solver = other.make(comm, anew);
+      EXPECT_EQ(solver->iteration(), 0);
+      solver->run();
+      EXPECT_EQ(other.make(comm, up_to(9, folder + "/state"))->iteration(), 3);
+      EXPECT_FALSE(std::filesystem::exists(folder + "/state.partial"));
+    });
+  });
+}
+
+TEST(Checkpoint, of_another_problem_is_refused) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const std::string path = folder + "/state";
+      const Setting setting;
+      setting.make(comm, up_to(5, path))->run();
+      comm.barrier();
+      const auto refused = [&](const std::string& reason, const Setting& other) {
+        expect_refused(path, reason, [&] { other.make(comm, up_to(9, path)); });
+      };
+      refused("y", {.data_seed = 4});
+      refused("damp is 0.5, and here it is 0.25", {.damp = 0.25});
+      refused("at the start", {.operator_seed = 7});
+      refused("x| at the start", {.has_x0 = true});
+      refused("of (40)", {.rows = 41});
+      const Layout layout = Layout::scatter(comm, {40});
+      expect_refused(path, "its solver is cgls, and this one is cg", [&] {
+        Cg<double>(positive_operator<double>(layout), make_array<double>(layout, 3),
+                   up_to(9, path));
+      });
+      expect_refused(path, "f32", [&] {
+        Cgls<float, float>(positive_operator<float>(layout), make_array<float>(layout, 3),
+                           up_to(9, path), {.damp = 0.5});
+      });
+      EXPECT_EQ(setting.make(comm, up_to(9, path))->iteration(), 5);
+    });
+  });
+}
+
+TEST(Checkpoint, that_is_damaged_is_refused) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const std::string path = folder + "/state";
+      const Setting setting{.rows = 20};
+      setting.make(comm, up_to(5, path))->run();
+      comm.barrier();
+      const std::string good = content_of(path);
+      const auto refused = [&](const std::string& reason, const std::string& content) {
+        write_on_first(comm, path, content);
+        expect_refused(path, reason, [&] { setting.make(comm, up_to(9, path)); });
+      };
+      for (std::size_t at = 0; at < good.size(); at += 37) {
+        std::string bad = good;
+        bad[at] = static_cast<char>(bad[at] ^ 0x10);
+        refused("", bad);
+      }
+      std::string last = good;
+      last.back() = static_cast<char>(last.back() ^ 1);
+      refused("damaged: its checksum is wrong", last);
+      std::string swapped = good;
+      std::swap_ranges(swapped.end() - 16, swapped.end() - 8, swapped.end() - 8);
+      refused("damaged: its checksum is wrong", swapped);
+      for (const double part : {0.1, 0.5, 0.99}) {
+        const auto size = static_cast<std::size_t>(part * static_cast<double>(good.size()));
+        refused("damaged", good.substr(0, size));
+      }
+      refused("damaged", good.substr(0, good.size() - 1));
+      refused("damaged", good.substr(0, 40));
+      refused("damaged", good + "x");
+      refused("is not a checkpoint", "");
+      refused("is not a checkpoint", "Dear diary");
+      std::string newer = good;
+      newer[16] = '2';
+      refused("has format 2", newer);
+      write_on_first(comm, path, good);
+      EXPECT_EQ(setting.make(comm, up_to(9, path))->iteration(), 5);
+    });
+  });
+}
+
+TEST(Checkpoint, that_cannot_be_written_is_everybodys_error) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const auto solver = Setting{}.make(comm, up_to(5, folder + "/nowhere/state"));
+      EXPECT_THROW(solver->run(), AgreedError);
+      EXPECT_EQ(solver->iteration(), 5);
+    });
+  });
+}
+
+TEST(Checkpoint, refuses_options_that_cannot_be_meant) {
+  on_ranks([](Comm comm) {
+    const auto make = [&](const CheckpointOptions& checkpoint) {
+      SolverOptions options;
+      options.checkpoint = checkpoint;
+      Setting{}.make(comm, options);
+    };
+    EXPECT_THROW(make({}), ArgumentError);
+    EXPECT_THROW(make({.path = "x", .every_iterations = -1}), ArgumentError);
+    EXPECT_THROW(make({.path = "x", .every_seconds = -1}), ArgumentError);
+    EXPECT_THROW(make({.path = "x", .every_seconds = std::nan("")}), ArgumentError);
+    if (comm.size() == 1) return;
+    const Layout groups = Layout::scatter(comm, {12}).within(even_and_odd(comm.size()));
+    EXPECT_THROW(
+        Cg<double>(identity<double>(groups), DistributedArray<double>(groups), up_to(5, "x")),
+        ArgumentError);
+  });
+}
+
+}  // namespace weft::test
