@@ -6,6 +6,7 @@
 #include <weft/op/identity.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
+#include <weft/solve/ista.hpp>
 
 #include "array/layouts.hpp"
 #include "op/support/check_operator.hpp"
@@ -139,6 +140,16 @@ TEST(Solver, a_look_at_the_solution_does_not_disturb_it) {
       Cg cg_alone(a, y, options, {.single_reduction = single});
       expect_undisturbed(cg_watched, cg_alone);
     }
+    for (const bool backtracking : {false, true}) {
+      const IstaOptions<double> how{.sparsifier = identity<double>(a.domain()),
+                                    .backtracking = backtracking};
+      Ista ista_watched(a, y, options, how);
+      Ista ista_alone(a, y, options, how);
+      expect_undisturbed(ista_watched, ista_alone);
+      Fista fista_watched(a, y, options, how);
+      Fista fista_alone(a, y, options, how);
+      expect_undisturbed(fista_watched, fista_alone);
+    }
   });
 }
 
@@ -260,6 +271,12 @@ TEST(Solver, goes_on_from_a_state_exactly) {
       const auto a = slow_operator(Layout::scatter(comm, {30}).on(device));
       const auto y = make_array<double>(a.range(), 1);
       const SolverOptions options{.relative_tolerance = 0};
+      for (const bool backtracking : {false, true}) {
+        const IstaOptions<double> how{.backtracking = backtracking, .decay = {4, 3, 2, 1, 3, 2}};
+        expect_restarts([&] { return std::make_unique<Ista<double, double>>(a, y, options, how); });
+        expect_restarts(
+            [&] { return std::make_unique<Fista<double, double>>(a, y, options, how); });
+      }
       for (const bool preconditioned : {false, true}) {
         std::optional<LinearOperator<double>> by;
         if (preconditioned) by = slow_operator(a.domain());

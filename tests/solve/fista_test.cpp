@@ -1,0 +1,283 @@
+// What ista and fista do in their iterations.
+
+#include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
+#include <weft/op/diagonal.hpp>
+#include <weft/op/first_derivative.hpp>
+#include <weft/op/function_operator.hpp>
+#include <weft/op/identity.hpp>
+#include <weft/solve/ista.hpp>
+
+#include "solve/support/lasso.hpp"
+#include "support/allocations.hpp"
+#include "support/ranks.hpp"
+
+#include <limits>
+
+namespace weft::test {
+namespace {
+
+/// The textbook, on one rank: iterates 1 to n.
+std::vector<std::vector<double>> textbook(const RealMatrix& a, const std::vector<double>& y,
+                                          double eps, double step, bool momentum, bool restart,
+                                          std::vector<double> x, int n) {
+  const RealMatrix transpose = transposed(a);
+  std::vector<double> z = x;
+  double theta = 1;
+  std::vector<std::vector<double>> iterates;
+  for (int k = 0; k < n; ++k) {
+    std::vector<double> next = plus(z, step, product(transpose, plus(y, -1, product(a, z))));
+    double turn = 0;
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      next[i] = soft(next[i], step * eps);
+      turn += (z[i] - next[i]) * (next[i] - x[i]);
+    }
+    double beyond = 0;
+    if (restart && turn > 0) {
+      theta = 1;
+    } else {
+      const double last = theta;
+      theta = (1 + std::sqrt(1 + 4 * last * last)) / 2;
+      beyond = (last - 1) / theta;
+    }
+    z = plus(next, momentum ? beyond : 0, plus(next, -1, x));
+    x = next;
+    iterates.push_back(x);
+  }
+  return iterates;
+}
+
+/// Counts what an operator is applied for.
+struct Counted {
+  explicit Counted(const LinearOperator<double>& of)
+      : a(function_operator<double>(
+            of.domain(), of.range(),
+            [this, of](const DistributedArray<double>& x, DistributedArray<double>& y) {
+              ++forwards;
+              of.forward(x, y);
+            },
+            [this, of](const DistributedArray<double>& y, DistributedArray<double>& x) {
+              ++adjoints;
+              of.adjoint(y, x);
+            })) {}
+
+  index_t forwards = 0;
+  index_t adjoints = 0;
+  LinearOperator<double> a;
+};
+
+}  // namespace
+
+TEST(Fista, iterates_are_those_of_the_textbook) {
+  on_ranks([](Comm comm) {
+    const SparseProblem problem(comm, matrix_of_condition(20, 9, 30));
+    const std::vector<double> x0 = some_vector(9, 4);
+    const auto start = array_of(problem.a.domain(), x0);
+    const SolverOptions options{.relative_tolerance = 0};
+    const double eps = 0.3;
+    const auto expect_steps = [&](auto& solver, bool momentum, bool restart) {
+      for (const auto& expected :
+           textbook(problem.matrix, problem.data, eps, 0.9, momentum, restart, x0, 60)) {
+        EXPECT_TRUE(solver.step());
+        expect_near(solver.x(), expected, 1e-11);
+      }
+    };
+    Ista slow(problem.a, problem.y, options, {.eps = eps, .step = 0.9, .x0 = start});
+    expect_steps(slow, false, false);
+    for (const bool restart : {false, true}) {
+      Fista fast(problem.a, problem.y, options,
+                 {.eps = eps, .step = 0.9, .restart = restart, .x0 = start});
+      expect_steps(fast, true, restart);
+    }
+  });
+}
+
+TEST(Fista, momentum_and_restarts_save_iterations) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);  // there are many
+    const SparseProblem problem(comm, matrix_of_condition(24, 16, 10));
+    const double eps = 1e-3;
+    const SolverOptions options{.max_iterations = 10000, .relative_tolerance = 1e-9};
+    const auto slow = ista(problem.a, problem.y, options, {.eps = eps});
+    const auto plain = fista(problem.a, problem.y, options, {.eps = eps, .restart = false});
+    const auto fast = fista(problem.a, problem.y, options, {.eps = eps});
+    const std::vector<double> expected = lasso(problem.matrix, problem.data, eps);
+    for (const auto* fit : {&slow, &plain, &fast}) {
+      EXPECT_EQ(fit->reason, StopReason::converged) << fit->message;
+      expect_near(fit->x, expected, 1e-6);
+    }
+    EXPECT_LT(5 * fast.iterations, slow.iterations);
+    EXPECT_LT(fast.iterations, plain.iterations);
+  });
+}
+
+TEST(Fista, one_forward_and_one_adjoint_per_iteration) {
+  on_ranks([](Comm comm) {
+    const SparseProblem problem(comm, some_real_matrix(10, 14));
+    Counted counted(problem.a);
+    const auto count = [&](auto&& solver) {
+      counted.forwards = counted.adjoints = 0;
+      for (int k = 0; k < 20; ++k) EXPECT_TRUE(solver.step());
+    };
+    const SolverOptions options{.relative_tolerance = 0};
+    for (const bool backtracking : {false, true}) {
+      const IstaOptions<double> how{.eps = 3, .backtracking = backtracking};
+      for (const bool momentum : {false, true}) {
+        if (momentum) {
+          count(Fista(counted.a, problem.y, options, how));
+        } else {
+          count(Ista(counted.a, problem.y, options, how));
+        }
+        EXPECT_EQ(counted.adjoints, 20);
+        if (backtracking) {
+          EXPECT_GE(counted.forwards, 20);
+          EXPECT_LE(counted.forwards, 30);
+        } else {
+          EXPECT_EQ(counted.forwards, 20);
+        }
+      }
+    }
+  });
+}
+
+TEST(Fista, groups_with_problems_of_their_own) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {12}).within(even_and_odd(comm.size()));
+    const bool odd = comm.rank() % 2 == 1;
+    DistributedArray<double> d(layout);
+    d.fill([&](const Index& at) { return odd ? 1.0 + static_cast<double>(at[0]) : 2.0; });
+    DistributedArray<double> y(layout);
+    y.fill(10.0);
+    for (const bool backtracking : {false, true}) {
+      const auto fit = fista(diagonal(d), y, exactly, {.eps = 5, .backtracking = backtracking});
+      EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+      EXPECT_EQ(comm.allreduce(fit.iterations, ReduceOp::max), fit.iterations);
+      const std::vector<double> xs = fit.x.to_host();
+      for (std::size_t i = 0; i < xs.size(); ++i) {
+        const double scale = d.to_host()[i];
+        EXPECT_NEAR(xs[i], 10 / scale - 5 / (scale * scale), 1e-10);
+      }
+    }
+  });
+}
+
+TEST(Fista, one_collective_per_iteration) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t several = comm.size() > 1 ? 1 : 0;
+    const auto calls = [&](const Layout& layout, const IstaOptions<double>& how) {
+      DistributedArray<double> d(layout);
+      d.fill([](const Index& at) { return 1.0 + 0.01 * static_cast<double>(at[0]); });
+      const auto y = make_array<double>(layout, 2);
+      Ista slow(diagonal(d), y, {.relative_tolerance = 0}, how);
+      Fista fast(diagonal(d), y, {.relative_tolerance = 0}, how);
+      const index_t of_slow = calls_of(comm, [&] {
+        for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow.step());
+      });
+      EXPECT_EQ(of_slow, calls_of(comm, [&] {
+                  for (int i = 0; i < 4; ++i) EXPECT_TRUE(fast.step());
+                }));
+      EXPECT_EQ(of_slow % 4, 0);
+      return of_slow / 4;
+    };
+    const Layout cut = Layout::scatter(comm, {40});
+    EXPECT_EQ(calls(cut, {}), several);
+    EXPECT_EQ(calls(cut, {.sparsifier = identity<double>(cut)}), several);
+    EXPECT_EQ(calls(cut, {.step = 0.1, .backtracking = true}), several);  // short enough at once
+    EXPECT_EQ(calls(Layout::replicated(comm, {40}), {}), 0);
+  });
+}
+
+TEST(Fista, waits_for_the_device_only_to_look) {
+  on_ranks([](Comm comm) {
+    const std::string route = comm.route(other_device()).name;
+    if (route != "self" && route != "thread" && route != "nccl") return;
+    comm.check_calls(false);
+    const auto a = first_derivative<double>(Layout::scatter(comm, {30}).on(other_device()));
+    Fista solver(a, make_array<double>(a.range(), 1), {.relative_tolerance = 0, .check_every = 5});
+    comm.barrier();
+    const index_t before = Stream::host_waits();
+    comm.barrier();
+    for (int i = 0; i < 4; ++i) solver.step();
+    comm.barrier();
+    EXPECT_EQ(Stream::host_waits(), before);
+  });
+}
+
+TEST(Fista, iterations_allocate_nothing) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    for (const Device device : {Device::cpu(), other_device()}) {
+      const Layout line = Layout::scatter(comm, {400}).on(device);
+      const auto a = first_derivative<double>(line);
+      Fista fast(a, make_array<double>(line), {.max_iterations = 1000, .relative_tolerance = 0},
+                 {.sparsifier = identity<double>(line), .backtracking = true, .decay = {3, 2}});
+      expect_no_allocation(comm, [&] { fast.step(); });
+      EXPECT_EQ(fast.iteration(), 102);
+      Ista slow(a, make_array<double>(line), {.max_iterations = 1000, .relative_tolerance = 0});
+      expect_no_allocation(comm, [&] { slow.step(); });
+    }
+  });
+}
+
+TEST(Fista, numbers_that_are_not_finite) {
+  on_ranks([](Comm comm) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const SparseProblem problem(comm, matrix_of_condition(11, 5, 10));
+    std::vector<double> data = problem.data;
+    data[7] = nan;
+    const auto fit = ista(problem.a, array_of(problem.a.range(), data));
+    EXPECT_EQ(fit.reason, StopReason::not_finite);
+    EXPECT_NE(fit.message.find("iteration 0"), std::string::npos) << fit.message;
+    EXPECT_EQ(ista(nan * problem.a, problem.y).reason, StopReason::not_finite);
+
+    // An operator that fails on the way: x remains what it was before.
+    for (const bool backtracking : {false, true}) {
+      for (const index_t check_every : {1, 5}) {
+        int applied = 0;
+        const auto failing = function_operator<double>(
+            problem.a.domain(), problem.a.range(),
+            [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
+              problem.a.forward(x, y);
+              if (++applied > 3) y.fill(nan);
+            },
+            [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
+              problem.a.adjoint(y, x);
+            });
+        Fista solver(failing, problem.y, {.check_every = check_every},
+                     {.eps = 0.2, .step = 0.9, .backtracking = backtracking});
+        solver.run();
+        EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
+        const auto where = fmt::format("iteration {}", check_every == 1 ? 3 : 5);
+        EXPECT_NE(solver.message().find(where), std::string::npos) << solver.message();
+        const auto before =
+            textbook(problem.matrix, problem.data, 0.2, 0.9, true, true, std::vector<double>(5), 2);
+        expect_near(solver.x(), before.back(), 1e-12);
+      }
+    }
+  });
+}
+
+TEST(Fista, steps_that_are_too_long) {
+  on_ranks([](Comm comm) {
+    const SparseProblem problem(comm, some_real_matrix(9, 4));
+    const auto fit = fista(problem.a, problem.y, {.max_iterations = 1000}, {.eps = 1, .step = 1});
+    EXPECT_EQ(fit.reason, StopReason::not_finite);
+    EXPECT_NE(fit.message.find("is the step, 1, longer"), std::string::npos) << fit.message;
+    for (const double value : whole(fit.x)) EXPECT_TRUE(std::isfinite(value));
+
+    // No step is short enough for what is not linear.
+    const auto far = function_operator<double>(
+        problem.a.domain(), problem.a.domain(),
+        [calls = 0](const auto&, DistributedArray<double>& y) mutable {
+          y.fill(std::pow(4, ++calls));
+        },
+        [](const DistributedArray<double>& y, DistributedArray<double>& x) { x = y; });
+    const auto lost = ista(far, array_of(problem.a.domain(), some_vector(4, 1)), {},
+                           {.step = 1, .backtracking = true});
+    EXPECT_EQ(lost.reason, StopReason::breakdown) << lost.message;
+    EXPECT_NE(lost.message.find("not linear"), std::string::npos) << lost.message;
+  });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,63 @@
+#pragma once
+
+// Small problems with a penalty, and their solutions by another method.
+
+#include <weft/solve/ista.hpp>
+
+#include "solve/support/dense.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::test {
+
+/// A matrix with data on the ranks.
+struct SparseProblem {
+  SparseProblem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu(), int seed = 5)
+      : matrix(of),
+        a(operator_of(comm, of, device)),
+        data(some_vector(of.rows, seed)),
+        y(array_of(a.range(), data)) {}
+
+  RealMatrix matrix;
+  LinearOperator<double> a;
+  std::vector<double> data;
+  DistributedArray<double> y;
+};
+
+inline double soft(double u, double by) {
+  return std::copysign(std::max(0.0, std::abs(u) - by), u);
+}
+
+/// The x for which 1/2 |y - A x|² + eps |x|₁ is least, by going down along one coordinate after the
+/// other.
+inline std::vector<double> lasso(const RealMatrix& a, const std::vector<double>& y, double eps) {
+  const RealMatrix rows = transposed(a);
+  std::vector<double> x(static_cast<std::size_t>(a.columns));
+  std::vector<double> residual = y;
+  for (int sweep = 0; sweep < 20000; ++sweep) {
+    double change = 0;
+    for (index_t j = 0; j < a.columns; ++j) {
+      double square = 0;
+      double along = 0;
+      for (index_t i = 0; i < a.rows; ++i) {
+        square += rows(j, i) * rows(j, i);
+        along += rows(j, i) * residual[static_cast<std::size_t>(i)];
+      }
+      double& x_j = x[static_cast<std::size_t>(j)];
+      const double next = soft(x_j + along / square, eps / square);
+      for (index_t i = 0; i < a.rows; ++i) {
+        residual[static_cast<std::size_t>(i)] -= (next - x_j) * rows(j, i);
+      }
+      change = std::max(change, std::abs(next - x_j));
+      x_j = next;
+    }
+    if (change < 1e-15) break;
+  }
+  return x;
+}
+
+/// For as good a result as there can be.
+inline const SolverOptions exactly{.max_iterations = 20000, .relative_tolerance = 1e-14};
+
+}  // namespace weft::test
