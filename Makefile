@@ -17,10 +17,10 @@ help: ## List what can be made
 setup: ## Install the packages that are missing
 	@scripts/setup
 
-demo: setup ## Build and run the tour of distributed arrays, on 4 ranks
+demo: setup ## Build, and run a seismic inversion; the result is in report.html
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS) --target array_tour
-	build/release/examples/array_tour --ranks 4
+	cmake --build --preset release -j $(JOBS) --target weft_app
+	build/release/apps/weft demo
 
 test: setup ## Build and run all tests
 	$(MAKE) --no-print-directory build-$(PRESET)

@@ -27,6 +27,7 @@ class Subcommand {
 };
 
 std::unique_ptr<Subcommand> make_bench();
+std::unique_ptr<Subcommand> make_demo();
 std::unique_ptr<Subcommand> make_info();
 std::unique_ptr<Subcommand> make_selftest();
 

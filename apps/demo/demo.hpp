@@ -1,0 +1,52 @@
+#pragma once
+
+// Problems with a known answer that `weft demo` makes up, solves and checks.
+
+#include <weft/comm/comm.hpp>
+#include <weft/io/report.hpp>
+
+#include <string>
+#include <vector>
+
+namespace weft::app {
+
+struct DemoOptions {
+  /// Of the model; empty for the demo's own.
+  std::vector<index_t> shape;
+  /// Of each inversion; 0 for the demo's own.
+  index_t iterations = 0;
+  /// Relative to the data, where a demo adds some.
+  double noise = 0.1;
+  bool progress = true;
+};
+
+/// What a demo claims about its result: `value` is below `limit`.
+struct Claim {
+  std::string what;
+  double value;
+  double limit;
+
+  bool holds() const { return value < limit; }  // and not if it is NaN
+};
+
+struct Demo {
+  std::string name;
+  std::string summary;
+  /// Names of the model's axes, as --shape takes them, and their default extents.
+  std::string axes;
+  std::vector<index_t> shape;
+  /// Collective. Only what rank 0 adds to the report is kept.
+  std::vector<Claim> (*run)(const Comm& world, const DemoOptions& options, HtmlReport& report);
+};
+
+/// The first one is run if none is named.
+const std::vector<Demo>& demos();
+
+std::vector<Claim> run_poststack(const Comm& world, const DemoOptions& options, HtmlReport& report);
+std::vector<Claim> run_derivative(const Comm& world, const DemoOptions& options,
+                                  HtmlReport& report);
+std::vector<Claim> run_mdd(const Comm& world, const DemoOptions& options, HtmlReport& report);
+std::vector<Claim> run_reflectivity(const Comm& world, const DemoOptions& options,
+                                    HtmlReport& report);
+
+}  // namespace weft::app
