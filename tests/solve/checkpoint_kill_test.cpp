@@ -3,6 +3,7 @@
 #include "io/folder.hpp"
 #include "support/shell.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,13 +31,14 @@ class Victim {
 
   Run run(int rank = -1, long microseconds = 0) const {
     std::filesystem::remove(path_ + ".log");
-    std::string command = start_ + " $P " + path_ + " " + std::to_string(iterations);
-    if (rank >= 0) command += " " + std::to_string(rank) + " " + std::to_string(microseconds);
+    const std::string command =
+        fmt::format("{} $P {} {} {}", start_, path_, iterations,
+                    rank >= 0 ? fmt::format("{} {}", rank, microseconds) : "");
     // Open MPI leaves its shared memory behind when it is killed: in a folder that is removed.
     const Ended ended = run_shell(
-        "export WEFT_QUIET=1 OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 "
-        "OMPI_MCA_btl_vader_backing_directory=" +
-            folder_ + "; P='" WEFT_TEST_PROGRAM_DIR "/checkpoint_program'",
+        fmt::format("export WEFT_QUIET=1 OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 "
+                    "OMPI_MCA_btl_vader_backing_directory={}; P='{}/checkpoint_program'",
+                    folder_, WEFT_TEST_PROGRAM_DIR),
         command);
     Run result;
     if (rank < 0) {
@@ -106,7 +108,7 @@ TEST(KilledSolver, goes_on_as_if_nothing_had_happened) {
   if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "is run once, by itself";
   for (const int ranks : {1, 3}) {
     in_folder(Comm::self(), [&](const std::string& folder) {
-      const Victim victim("P=\"$P --ranks " + std::to_string(ranks) + "\";", folder);
+      const Victim victim(fmt::format("P=\"$P --ranks {}\";", ranks), folder);
       // All threads are killed at once, whichever decides when.
       expect_survives(victim, ranks, 20);
     });

@@ -15,6 +15,14 @@ enum class TotalVariationNorm : std::uint8_t {
   anisotropic,  // sum over points and axes of its components' absolute values
 };
 
+namespace detail {
+inline GradientOptions forward_differences() {
+  GradientOptions options;
+  options.kind = DerivativeKind::forward;
+  return options;
+}
+}  // namespace detail
+
 template <Scalar D>
 struct TotalVariationOptions {
   /// Of 1/2 |y - A x|² + mu TV(x), which is made small.
@@ -27,7 +35,7 @@ struct TotalVariationOptions {
   index_t inner_iterations = 5;
   TotalVariationNorm norm = TotalVariationNorm::isotropic;
   /// Forward differences see every jump; centered ones do not see values that alternate.
-  GradientOptions gradient = {.kind = DerivativeKind::forward};
+  GradientOptions gradient = detail::forward_differences();
   /// Where to start; zero if not given.
   std::optional<DistributedArray<D>> x0 = {};
 };
