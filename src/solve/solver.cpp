@@ -61,6 +61,7 @@ std::string_view to_string(StopReason reason) {
     case StopReason::iteration_limit: return "iteration limit";
     case StopReason::time_limit: return "time limit";
     case StopReason::stopped_by_callback: return "stopped by callback";
+    case StopReason::condition_limit: return "condition limit";
     case StopReason::breakdown: return "breakdown";
     case StopReason::not_finite: return "not finite";
   }
@@ -180,6 +181,8 @@ void AnySolver::agree_between_groups(Findings& findings) const {
 void AnySolver::judge(Findings findings) {
   if (findings.trouble != StopReason::running) {
     stop(findings.trouble, std::move(findings.message));
+  } else if (findings.converged && !findings.message.empty()) {
+    stop(StopReason::converged, std::move(findings.message));
   } else if (findings.converged) {
     stop(StopReason::converged,
          fmt::format("converged in iteration {} with |r| = {:.3e}, |g| = {:.3e}", iteration_,

@@ -7,6 +7,7 @@
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/ista.hpp>
+#include <weft/solve/lsqr.hpp>
 
 #include "array/layouts.hpp"
 #include "op/support/check_operator.hpp"
@@ -135,6 +136,10 @@ TEST(Solver, a_look_at_the_solution_does_not_disturb_it) {
     Cgls cgls_watched(a, y, options, {.damp = 0.5});
     Cgls cgls_alone(a, y, options, {.damp = 0.5});
     expect_undisturbed(cgls_watched, cgls_alone);
+    const LsqrOptions<double> from_x0{.damp = 0.5, .x0 = make_array<double>(a.domain(), 3)};
+    Lsqr lsqr_watched(a, y, options, from_x0);
+    Lsqr lsqr_alone(a, y, options, from_x0);
+    expect_undisturbed(lsqr_watched, lsqr_alone);
     for (const bool single : {false, true}) {
       Cg cg_watched(a, y, options, {.single_reduction = single});
       Cg cg_alone(a, y, options, {.single_reduction = single});
@@ -277,6 +282,12 @@ TEST(Solver, goes_on_from_a_state_exactly) {
         expect_restarts(
             [&] { return std::make_unique<Fista<double, double>>(a, y, options, how); });
       }
+      for (const bool started : {false, true}) {
+        LsqrOptions<double> lsqr_options{.damp = 0.3, .variance = true};
+        if (started) lsqr_options.x0 = make_array<double>(a.domain(), 3);
+        expect_restarts(
+            [&] { return std::make_unique<Lsqr<double, double>>(a, y, options, lsqr_options); });
+      }
       for (const bool preconditioned : {false, true}) {
         std::optional<LinearOperator<double>> by;
         if (preconditioned) by = slow_operator(a.domain());
@@ -338,6 +349,7 @@ TEST(Solver, reasons_have_names) {
   EXPECT_EQ(to_string(StopReason::iteration_limit), "iteration limit");
   EXPECT_EQ(to_string(StopReason::time_limit), "time limit");
   EXPECT_EQ(to_string(StopReason::stopped_by_callback), "stopped by callback");
+  EXPECT_EQ(to_string(StopReason::condition_limit), "condition limit");
   EXPECT_EQ(to_string(StopReason::breakdown), "breakdown");
   EXPECT_EQ(to_string(StopReason::not_finite), "not finite");
 }

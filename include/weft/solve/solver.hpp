@@ -58,6 +58,8 @@ enum class StopReason : std::uint8_t {
   iteration_limit,
   time_limit,
   stopped_by_callback,
+  /// Of solvers that estimate the condition of the problem.
+  condition_limit,
   /// A number that must be positive is not, which tells that an operator is not what it should be.
   breakdown,
   not_finite,
@@ -126,8 +128,9 @@ class AnySolver {
     double residual_norm = 0;
     double gradient_norm = 0;
     bool converged = false;
-    /// breakdown or not_finite if something is wrong, and what it is.
+    /// Why to stop though it has not converged.
     StopReason trouble = StopReason::running;
+    /// What the trouble is, or what has converged if there is more to say than the norms.
     std::string message = {};
   };
   struct Norms {

@@ -1,0 +1,566 @@
+#include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
+#include <weft/op/blocks.hpp>
+#include <weft/op/diagonal.hpp>
+#include <weft/op/first_derivative.hpp>
+#include <weft/op/function_operator.hpp>
+#include <weft/op/identity.hpp>
+#include <weft/op/matrix_mult.hpp>
+#include <weft/op/zero.hpp>
+#include <weft/solve/cgls.hpp>
+#include <weft/solve/lsqr.hpp>
+
+#include "solve/support/dense.hpp"
+#include "support/allocations.hpp"
+#include "support/ranks.hpp"
+
+#include <limits>
+
+namespace weft::test {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A matrix with a known least-squares problem on the ranks.
+struct Problem {
+  Problem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu(), int seed = 5)
+      : matrix(of),
+        a(operator_of(comm, of, device)),
+        data(some_vector(of.rows, seed)),
+        y(array_of(a.range(), data)) {}
+
+  RealMatrix matrix;
+  LinearOperator<double> a;
+  std::vector<double> data;
+  DistributedArray<double> y;
+};
+
+/// The diagonal of (AᵀA + damp²)⁻¹.
+std::vector<double> inverse_diagonal(const RealMatrix& a, double damp) {
+  // Column j of the inverse solves AᵀA x + damp² x = e_j: least squares with Aᵀ over damp, in the
+  // shortest way, give z with [Aᵀ damp] z = e_j, and |z|² is what is asked for.
+  RealMatrix wide(a.columns, a.rows + a.columns);
+  for (index_t i = 0; i < a.columns; ++i) {
+    for (index_t j = 0; j < a.rows; ++j) wide(i, j) = a(j, i);
+    wide(i, a.rows + i) = damp;
+  }
+  std::vector<double> diagonal;
+  for (index_t j = 0; j < a.columns; ++j) {
+    std::vector<double> unit(static_cast<std::size_t>(a.columns));
+    unit[static_cast<std::size_t>(j)] = 1;
+    const double size = size_of_vector(least_squares(wide, unit));
+    diagonal.push_back(size * size);
+  }
+  return diagonal;
+}
+
+double frobenius_norm(const RealMatrix& a) { return size_of_vector(a.values); }
+
+/// Diagonal, so that everything is known: d(0), d(1) ...
+LinearOperator<double> diagonal_of(const Layout& layout, double (*d)(double)) {
+  DistributedArray<double> values(layout);
+  values.fill([&](const Index& at) { return d(static_cast<double>(at[0])); });
+  return diagonal(values);
+}
+
+void expect_says(const std::string& message, const std::string& words) {
+  EXPECT_NE(message.find(words), std::string::npos) << message;
+}
+
+}  // namespace
+
+TEST(Lsqr, solves_overdetermined_systems) {
+  on_ranks([](Comm comm) {
+    for (const Device device : {Device::cpu(), other_device()}) {
+      const Problem problem(comm, some_real_matrix(17, 6), device);
+      const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-12});
+      const std::vector<double> expected = least_squares(problem.matrix, problem.data);
+      EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+      expect_says(fit.message, "least squares to atol");
+      EXPECT_LE(fit.iterations, 7);
+      expect_near(fit.x, expected, 1e-10);
+      const double residual =
+          size_of_vector(plus(problem.data, -1, product(problem.matrix, expected)));
+      EXPECT_NEAR(fit.residual_norm, residual, 1e-10 * residual);
+      EXPECT_NEAR(fit.estimates.residual_norm, residual, 1e-10 * residual);
+      EXPECT_NEAR(fit.estimates.x_norm, size_of_vector(expected), 1e-10);
+      EXPECT_FALSE(fit.variance.has_value());
+    }
+  });
+}
+
+TEST(Lsqr, finds_the_shortest_solution_of_underdetermined_systems) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(5, 13));
+    const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-13});
+    EXPECT_EQ(fit.reason, StopReason::converged);
+    expect_says(fit.message, "A x = y to atol and btol");
+    EXPECT_LE(fit.residual_norm, 1e-9);
+    expect_near(fit.x, least_squares(problem.matrix, problem.data), 1e-10);
+
+    // From x0, the one closest to x0.
+    const std::vector<double> x0 = some_vector(13, 3);
+    const auto close = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-13},
+                            {.x0 = array_of(problem.a.domain(), x0)});
+    const std::vector<double> rest = plus(problem.data, -1, product(problem.matrix, x0));
+    expect_near(close.x, plus(x0, 1, least_squares(problem.matrix, rest)), 1e-10);
+    EXPECT_NEAR(close.estimates.x_norm, size_of_vector(whole(close.x)), 1e-9);
+  });
+}
+
+TEST(Lsqr, damps_x_from_wherever_it_starts) {
+  on_ranks([](Comm comm) {
+    for (const auto& [rows, columns] : {std::pair{15, 7}, std::pair{6, 11}}) {
+      const Problem problem(comm, some_real_matrix(rows, columns));
+      const double damp = 3.5;
+      const std::vector<double> expected = least_squares(problem.matrix, problem.data, damp);
+      for (const bool started : {false, true}) {
+        LsqrOptions<double> options{.damp = damp};
+        if (started) options.x0 = array_of(problem.a.domain(), some_vector(columns, 8));
+        const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-12}, options);
+        EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+        EXPECT_LE(fit.iterations, columns + 1);
+        expect_near(fit.x, expected, 1e-10);
+
+        const double residual =
+            size_of_vector(plus(problem.data, -1, product(problem.matrix, expected)));
+        const double x_norm = size_of_vector(expected);
+        EXPECT_NEAR(fit.estimates.residual_norm, residual, 1e-9 * residual);
+        EXPECT_NEAR(fit.estimates.damped_residual_norm, std::hypot(residual, damp * x_norm),
+                    1e-9 * residual);
+        EXPECT_NEAR(fit.estimates.x_norm, x_norm, 1e-9 * x_norm);
+      }
+    }
+  });
+}
+
+TEST(Lsqr, iterates_are_those_of_cgls) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(20, 9));
+    const SolverOptions options{.relative_tolerance = 0};
+    for (const double damp : {0.0, 2.0}) {
+      for (const bool started : {false, true}) {
+        std::optional<DistributedArray<double>> x0;
+        if (started) x0 = array_of(problem.a.domain(), some_vector(9, 4));
+        Cgls other(problem.a, problem.y, options, {.damp = damp, .x0 = x0});
+        Lsqr solver(problem.a, problem.y, options, {.damp = damp, .x0 = x0});
+        for (int i = 0; i <= 6; ++i) {
+          const SolverStatus& seen = solver.history().back();
+          const SolverStatus& expected = other.history().back();
+          EXPECT_NEAR(seen.residual_norm, expected.residual_norm, 1e-11 * expected.residual_norm);
+          EXPECT_NEAR(seen.gradient_norm, expected.gradient_norm, 1e-9 * expected.gradient_norm);
+          if (i > 0 || started) expect_near(solver.x(), whole(other.x()), 1e-11);
+          EXPECT_TRUE(other.step());
+          EXPECT_TRUE(solver.step());
+        }
+      }
+    }
+  });
+}
+
+TEST(Lsqr, residuals_fall) {
+  on_ranks([](Comm comm) {
+    for (const double damp : {0.0, 2.0}) {
+      for (const bool started : {false, true}) {
+        const Problem problem(comm, some_real_matrix(25, 14));
+        LsqrOptions<double> options{.damp = damp};
+        if (started) options.x0 = array_of(problem.a.domain(), some_vector(14, 2));
+        Lsqr solver(problem.a, problem.y, {.relative_tolerance = 1e-12}, options);
+        double last = solver.estimates().damped_residual_norm;
+        while (solver.step()) {
+          EXPECT_LE(solver.estimates().damped_residual_norm, last * (1 + 10 * epsilon));
+          last = solver.estimates().damped_residual_norm;
+        }
+        const auto history = solver.history();
+        ASSERT_EQ(history.size(), static_cast<std::size_t>(solver.iteration() + 1));
+        for (std::size_t i = 1; i < history.size() && !started; ++i) {
+          EXPECT_LE(history[i].residual_norm, history[i - 1].residual_norm * (1 + 1e-11));
+        }
+      }
+    }
+  });
+}
+
+TEST(Lsqr, ill_conditioned_systems) {
+  on_ranks([](Comm comm) {
+    const double condition = 1e6;
+    const Problem problem(comm, matrix_of_condition(30, 20, condition));
+    // Data that a short x explains: then the error is about the condition times that of the data.
+    const std::vector<double> x = some_vector(20, 9);
+    const auto y = array_of(problem.a.range(), product(problem.matrix, x));
+    const auto fit = lsqr(problem.a, y, {.max_iterations = 1000, .relative_tolerance = 1e-15},
+                          {.condition_limit = infinity});
+    EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+    EXPECT_GE(fit.estimates.condition, condition);
+    expect_near(fit.x, x, 1e3 * condition * epsilon);
+
+    const auto limited = lsqr(problem.a, y, {.max_iterations = 1000, .relative_tolerance = 1e-15},
+                              {.condition_limit = 1e3});
+    EXPECT_EQ(limited.reason, StopReason::condition_limit);
+    EXPECT_LT(limited.iterations, fit.iterations);
+  });
+}
+
+TEST(Lsqr, all_pairs_of_scalars) {
+  on_ranks([](Comm comm) {
+    const auto check = [&]<Scalar D, Scalar R>(D, R) {
+      const Layout domain = Layout::scatter(comm, {5});
+      const Layout range = Layout::scatter(comm, {13});
+      const auto a = some_operator<D, R>(domain, range, 1);
+      const RealMatrix matrix = real_matrix(some_matrix<D, R>(13, 5, 1));
+      const bool single = std::same_as<Real<D>, float>;
+      const double damp = 1.5;
+      const auto expected = least_squares(matrix, parts_of(global_values<R>(range, 4)), damp);
+      for (const bool started : {false, true}) {
+        LsqrOptions<D> options{.damp = damp};
+        if (started) options.x0 = make_array<D>(domain, 2);
+        const auto fit =
+            lsqr(a, make_array<R>(range, 4),
+                 {.max_iterations = 15, .relative_tolerance = single ? 1e-6 : 1e-12}, options);
+        expect_near(fit.x, expected, single ? 1e-4 : 1e-10);
+        EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+      }
+    };
+#define CHECK_PAIR(D, R) check(D{}, R{});
+    WEFT_FOR_EACH_OPERATOR(CHECK_PAIR)
+#undef CHECK_PAIR
+  });
+}
+
+TEST(Lsqr, all_layouts) {
+  on_ranks([](Comm comm) {
+    using T = std::complex<double>;
+    const Layout cut = Layout::scatter(comm, {5});
+    const Layout copies = Layout::replicated(comm, {2});
+    const Layout groups = Layout::scatter(comm, {4}).within(even_and_odd(comm.size()));
+    const auto solve = [&](const Layout& domain, const Layout& range) {
+      SCOPED_TRACE(domain.describe() + " to " + range.describe());
+      const auto a = some_operator<T>(domain, range, 2);
+      const RealMatrix matrix = real_matrix(some_matrix<T, T>(range.count(), domain.count(), 2));
+      for (const double damp : {0.0, 2.0}) {
+        LsqrOptions<T> options{.damp = damp};
+        if (damp != 0) options.x0 = make_array<T>(domain, 3);
+        const auto fit = lsqr(a, make_array<T>(range, 6), {.relative_tolerance = 1e-12}, options);
+        EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
+        const auto expected = least_squares(matrix, parts_of(global_values<T>(range, 6)), damp);
+        expect_near(fit.x, expected, 1e-8);
+      }
+    };
+    const Layout tall = Layout::scatter(comm, {12});
+    const Layout mixed = Layout::stack({copies, cut, groups, Layout::stack({cut, copies})});
+    for_operator_layouts<std::complex<float>>(comm, {3, 2}, [&](const Layout& layout) {
+      if (layout.comm() == comm) solve(layout, tall.on(layout.device()));
+    });
+    solve(Layout::stack({copies, cut, copies}), mixed);
+    solve(mixed, Layout::stack({mixed, tall}));
+    solve(mixed.on(other_device()), Layout::stack({tall, mixed}).on(other_device()));
+    solve(Layout::local({3}), Layout::local({7}));
+  });
+}
+
+TEST(Lsqr, variances_are_the_diagonal_of_the_inverse) {
+  on_ranks([](Comm comm) {
+    for (const Device device : {Device::cpu(), other_device()}) {
+      const Problem problem(comm, some_real_matrix(19, 6), device);
+      for (const double damp : {0.0, 4.0}) {
+        for (const bool started : {false, true}) {
+          LsqrOptions<double> options{.damp = damp, .variance = true};
+          if (started) options.x0 = array_of(problem.a.domain(), some_vector(6, 8));
+          Lsqr solver(problem.a, problem.y, {.relative_tolerance = 0}, options);
+          std::vector<double> last(6);
+          for (int i = 0; i < 6; ++i) {
+            solver.step();
+            const std::vector<double> now = whole(solver.variance());
+            for (std::size_t j = 0; j < 6; ++j) EXPECT_GE(now[j], last[j]);
+            last = now;
+          }
+          expect_near(solver.variance(), inverse_diagonal(problem.matrix, damp), 1e-9);
+        }
+      }
+    }
+  });
+}
+
+TEST(Lsqr, variances_of_complex_solutions_are_real) {
+  on_ranks([](Comm comm) {
+    using T = std::complex<double>;
+    const Layout domain = Layout::scatter(comm, {4});
+    const Layout range = Layout::scatter(comm, {11});
+    const auto a = some_operator<T>(domain, range, 3);
+    const auto fit = lsqr(a, make_array<T>(range, 1), {.relative_tolerance = 1e-13},
+                          {.damp = 1, .variance = true});
+    // Both parts of a number have the same variance in the real matrix.
+    const auto parts = inverse_diagonal(real_matrix(some_matrix<T, T>(11, 4, 3)), 1);
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < parts.size(); i += 2) expected.push_back(parts[i]);
+    ASSERT_TRUE(fit.variance.has_value());
+    expect_near(*fit.variance, expected, 1e-9);
+  });
+}
+
+TEST(Lsqr, estimates_norm_and_condition) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(20, 8));
+    const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-13});
+    // After as many iterations as unknowns, the bidiagonal matrix has all of A in it.
+    EXPECT_EQ(fit.iterations, 8);
+    const double a_norm = frobenius_norm(problem.matrix);
+    double inverse = 0;
+    for (const double value : inverse_diagonal(problem.matrix, 0)) inverse += value;
+    EXPECT_NEAR(fit.estimates.a_norm, a_norm, 1e-9 * a_norm);
+    EXPECT_NEAR(fit.estimates.condition, a_norm * std::sqrt(inverse), 1e-6 * a_norm);
+  });
+}
+
+TEST(Lsqr, says_why_it_stops) {
+  on_ranks([](Comm comm) {
+    const Problem tall(comm, some_real_matrix(9, 4));
+    const Problem square(comm, matrix_of_condition(12, 12, 10));
+    const SolverOptions options{.max_iterations = 500, .relative_tolerance = 0};
+    const auto expect_stop = [](const auto& fit, StopReason reason, const std::string& words) {
+      EXPECT_EQ(fit.reason, reason) << fit.message;
+      expect_says(fit.message, words);
+    };
+    const StopReason converged = StopReason::converged;
+    const DistributedArray<double> nothing(tall.a.range());
+    const auto zero_operator = zero<double>(tall.a.domain(), tall.a.range());
+
+    expect_stop(lsqr(tall.a, nothing), converged, "x = 0 is the solution");
+    expect_stop(lsqr(zero_operator, tall.y), converged, "x = 0 is the solution");
+    expect_stop(lsqr(zero_operator, nothing, {}, {.x0 = array_of(tall.a.domain(), some_vector(4))}),
+                converged, "x0 is the solution");
+    expect_stop(lsqr(square.a, square.y), converged, "A x = y to atol and btol");
+    expect_stop(lsqr(tall.a, tall.y), converged, "least squares to atol");
+    expect_stop(lsqr(tall.a, tall.y, {.relative_tolerance = 0, .absolute_tolerance = 1e-6}),
+                converged, "absolute_tolerance");
+    expect_stop(lsqr(square.a, square.y, options, {.condition_limit = 5}),
+                StopReason::condition_limit, "cond(A) exceeds condition_limit");
+    expect_stop(lsqr(square.a, square.y, options), converged, "A x = y to machine precision");
+    expect_stop(lsqr(tall.a, tall.y, options), converged, "least squares to machine precision");
+    expect_stop(lsqr(square.a, square.y, {.max_iterations = 3}), StopReason::iteration_limit,
+                "3 iterations");
+
+    // Singular values of 1 and of about 1e-16. In the sixth iteration, which is looked at first,
+    // the small ones have been found, but neither is the gradient small nor the residual.
+    const auto hopeless = diagonal_of(Layout::replicated(comm, {10}), [](double i) {
+      return i == 0 ? 1.0 : i == 1 ? 0.0 : 1e-16 * (1 + (i - 2) / 8);
+    });
+    DistributedArray<double> y(hopeless.range());
+    y.fill([](const Index& at) { return at[0] < 2 ? 1.0 : 0.003; });
+    expect_stop(lsqr(hopeless, y, {.relative_tolerance = 0, .check_every = 6},
+                     {.condition_limit = infinity}),
+                StopReason::condition_limit, "cond(A) exceeds machine precision");
+  });
+}
+
+TEST(Lsqr, tolerances_are_given_once_or_apart) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, matrix_of_condition(20, 20, 100));
+    const auto rough = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-3});
+    const auto same = lsqr(problem.a, problem.y, {}, {.atol = 1e-3, .btol = 1e-3});
+    const auto exact =
+        lsqr(problem.a, problem.y, {.relative_tolerance = 1e-3}, {.atol = 1e-9, .btol = 1e-9});
+    EXPECT_EQ(rough.iterations, same.iterations);
+    EXPECT_LT(rough.iterations, exact.iterations);
+    const double y_norm = size_of_vector(problem.data);
+    const auto by_btol = lsqr(problem.a, problem.y, {}, {.atol = 0, .btol = 1e-4});
+    EXPECT_LE(by_btol.residual_norm, 1e-4 * y_norm * (1 + 1e-6));
+    EXPECT_GT(by_btol.history[by_btol.history.size() - 2].residual_norm, 1e-4 * y_norm);
+  });
+}
+
+TEST(Lsqr, knows_when_it_starts_at_the_solution) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(9, 4));
+    const std::vector<double> solution = least_squares(problem.matrix, problem.data);
+    const auto there =
+        lsqr(problem.a, problem.y, {}, {.x0 = array_of(problem.a.domain(), solution)});
+    EXPECT_EQ(there.reason, StopReason::converged);
+    EXPECT_EQ(there.iterations, 0);
+    expect_near(there.x, solution, 0);
+
+    // With y = 0, the first residual takes its place.
+    const auto back = lsqr(problem.a, DistributedArray<double>(problem.a.range()), {},
+                           {.x0 = array_of(problem.a.domain(), solution)});
+    EXPECT_EQ(back.reason, StopReason::converged) << back.message;
+    EXPECT_LE(size_of_vector(whole(back.x)), 1e-6);
+
+    const Layout empty = Layout::scatter(comm, {0});
+    EXPECT_EQ(lsqr(identity<double>(empty), DistributedArray<double>(empty)).reason,
+              StopReason::converged);
+  });
+}
+
+TEST(Lsqr, stays_where_it_is_when_nothing_is_left) {
+  on_ranks([](Comm comm) {
+    // Solved exactly by the first iteration, which is looked at only later.
+    const Layout line = Layout::scatter(comm, {12});
+    DistributedArray<double> y(line);
+    y.fill(3.0);
+    for (const double damp : {0.0, 1.0}) {
+      const auto fit = lsqr(2.0 * identity<double>(line), y, {.check_every = 7}, {.damp = damp});
+      EXPECT_EQ(fit.reason, StopReason::converged);
+      EXPECT_EQ(fit.iterations, 7);
+      expect_near(fit.x, std::vector<double>(12, 6 / (4 + damp * damp)), 1e-15);
+    }
+  });
+}
+
+TEST(Lsqr, stacked_operators) {
+  on_ranks([](Comm comm) {
+    const Layout line = Layout::scatter(comm, {16});
+    const auto D = first_derivative<double>(line, {.kind = DerivativeKind::forward});
+    const auto a = vstack({identity<double>(line), 3.0 * D});
+    DistributedArray<double> y(a.range());
+    y.part(0).from_host(local_values<double>(line, 3));
+    const auto fit = lsqr(a, y, {.relative_tolerance = 1e-13});
+    const auto other = cgls(a, y, {.relative_tolerance = 1e-13});
+    expect_near(fit.x, whole(other.x), 1e-11);
+  });
+}
+
+TEST(Lsqr, two_collectives_per_iteration) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t several = comm.size() > 1 ? 1 : 0;
+    const auto calls = [&](const LinearOperator<double>& a, const SolverOptions& options,
+                           const LsqrOptions<double>& lsqr_options = {}) {
+      Lsqr solver(a, make_array<double>(a.range(), 2), options, lsqr_options);
+      const index_t seen = calls_of(comm, [&] {
+        for (int i = 0; i < 4; ++i) EXPECT_TRUE(solver.step());
+      });
+      EXPECT_EQ(seen % 4, 0);
+      return seen / 4;
+    };
+    const auto spread = [](const Layout& layout) {
+      return diagonal_of(layout, [](double i) { return 1 + i; });
+    };
+    const auto a = spread(Layout::scatter(comm, {40}));
+    const auto x0 = make_array<double>(a.domain(), 5);
+    EXPECT_EQ(calls(a, {}), 2 * several);
+    EXPECT_EQ(calls(a, {}, {.damp = 0.1, .variance = true}), 2 * several);
+    EXPECT_EQ(calls(a, {}, {.damp = 0.1, .x0 = x0}), 2 * several);
+    EXPECT_EQ(calls(a, {.check_every = 3}), 2 * several);
+    EXPECT_EQ(calls(spread(Layout::replicated(comm, {40})), {}), 0);
+    // The model on every rank: its sums need no message, and the adjoint is one.
+    const auto rows = matrix_mult(make_array<double>(Layout::scatter(comm, {30, 20})));
+    EXPECT_EQ(calls(rows, {}), 2 * several);
+  });
+}
+
+TEST(Lsqr, iterations_allocate_nothing) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    for (const Device device : {Device::cpu(), other_device()}) {
+      const Layout line = Layout::scatter(comm, {400}).on(device);
+      const auto a = first_derivative<double>(line);
+      Lsqr solver(a, make_array<double>(line),
+                  {.max_iterations = 1000,
+                   .relative_tolerance = 0,
+                   .callback = [](const SolverStatus&) { return true; }},
+                  {.damp = 1e-3, .x0 = make_array<double>(line, 1), .variance = true});
+      expect_no_allocation(comm, [&] { solver.step(); });
+      EXPECT_EQ(solver.iteration(), 102);
+    }
+  });
+}
+
+TEST(Lsqr, waits_for_the_device_only_to_look) {
+  on_ranks([](Comm comm) {
+    const std::string route = comm.route(other_device()).name;
+    if (route != "self" && route != "thread" && route != "nccl") return;
+    comm.check_calls(false);
+    const auto a =
+        diagonal_of(Layout::scatter(comm, {30}).on(other_device()), [](double i) { return 1 + i; });
+    Lsqr solver(a, make_array<double>(a.range(), 1), {.relative_tolerance = 0, .check_every = 5},
+                {.damp = 0.1, .variance = true});
+    comm.barrier();
+    const index_t before = Stream::host_waits();
+    comm.barrier();
+    for (int i = 0; i < 4; ++i) solver.step();
+    comm.barrier();
+    EXPECT_EQ(Stream::host_waits(), before);
+    comm.barrier();
+    solver.step();
+    EXPECT_GT(Stream::host_waits(), before);
+  });
+}
+
+TEST(Lsqr, numbers_that_are_not_finite) {
+  on_ranks([](Comm comm) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const Problem problem(comm, some_real_matrix(11, 5));
+    std::vector<double> data = problem.data;
+    data[7] = nan;
+    const auto fit = lsqr(problem.a, array_of(problem.a.range(), data));
+    EXPECT_EQ(fit.reason, StopReason::not_finite);
+    expect_says(fit.message, "iteration 0");
+    expect_says(fit.message, "|y - A x|");
+
+    // An operator that fails on the way: x remains the last that could be known.
+    for (const bool in_adjoint : {false, true}) {
+      for (const index_t check_every : {1, 5}) {
+        int applied = 0;
+        const auto failing = function_operator<double>(
+            problem.a.domain(), problem.a.range(),
+            [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
+              problem.a.forward(x, y);
+              if (++applied > 2 && !in_adjoint) y.fill(nan);
+            },
+            [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
+              problem.a.adjoint(y, x);
+              if (applied > 2 && in_adjoint) x.fill(nan);
+            });
+        Lsqr solver(failing, problem.y, {.check_every = check_every});
+        solver.run();
+        EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
+        expect_says(solver.message(), fmt::format("iteration {}", check_every == 1 ? 3 : 5));
+        expect_says(solver.message(), in_adjoint ? "alpha" : "beta");
+        const auto expected = lsqr(problem.a, problem.y, {.max_iterations = in_adjoint ? 3 : 2});
+        expect_near(solver.x(), whole(expected.x), 1e-14);
+      }
+    }
+  });
+}
+
+TEST(Lsqr, groups_of_ranks_stop_together) {
+  on_ranks([](Comm comm) {
+    // Each group has a problem of its own, which takes longer on odd ranks.
+    const Layout layout = Layout::scatter(comm, {12}).within(even_and_odd(comm.size()));
+    const bool odd = comm.rank() % 2 == 1;
+    DistributedArray<double> d(layout);
+    d.fill([&](const Index& at) { return odd ? 1.0 + static_cast<double>(at[0]) : 2.0; });
+    DistributedArray<double> y(layout);
+    y.fill(1.0);
+    const auto fit = lsqr(diagonal(d), y, {.relative_tolerance = 1e-10});
+    EXPECT_EQ(fit.reason, StopReason::converged);
+    EXPECT_EQ(comm.allreduce(fit.iterations, ReduceOp::max), fit.iterations);
+    const auto product = diagonal(d) * fit.x;
+    for (const double value : product.to_host()) EXPECT_NEAR(value, 1, 1e-8);
+  });
+}
+
+TEST(Lsqr, refuses_what_does_not_fit) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(9, 4));
+    const auto& a = problem.a;
+    const auto& y = problem.y;
+    const DistributedArray<double> other(Layout::scatter(comm, {5}));
+    const auto refused = [&](const std::vector<std::string>& words,
+                             const std::function<void()>& call) {
+      expect_error<ArgumentError>(comm, words, call);
+    };
+    refused({"lsqr", "y is"}, [&] { lsqr(a, other); });
+    refused({"lsqr", "x0 is"}, [&] { lsqr(a, y, {}, {.x0 = other}); });
+    refused({"lsqr", "max_iterations = 0"}, [&] { lsqr(a, y, {.max_iterations = 0}); });
+    refused({"damp = -1"}, [&] { lsqr(a, y, {}, {.damp = -1}); });
+    refused({"damp = nan"}, [&] { lsqr(a, y, {}, {.damp = std::nan("")}); });
+    refused({"atol = -0.5"}, [&] { lsqr(a, y, {}, {.atol = -0.5}); });
+    refused({"btol = nan"}, [&] { lsqr(a, y, {}, {.btol = std::nan("")}); });
+    refused({"condition_limit = 0"}, [&] { lsqr(a, y, {}, {.condition_limit = 0}); });
+    refused({"LsqrOptions::variance"}, [&] { static_cast<void>(Lsqr(a, y).variance()); });
+  });
+}
+
+}  // namespace weft::test
