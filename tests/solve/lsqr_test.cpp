@@ -22,20 +22,6 @@ namespace {
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// A matrix with a known least-squares problem on the ranks.
-struct Problem {
-  Problem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu(), int seed = 5)
-      : matrix(of),
-        a(operator_of(comm, of, device)),
-        data(some_vector(of.rows, seed)),
-        y(array_of(a.range(), data)) {}
-
-  RealMatrix matrix;
-  LinearOperator<double> a;
-  std::vector<double> data;
-  DistributedArray<double> y;
-};
-
 /// The diagonal of (AᵀA + damp²)⁻¹.
 std::vector<double> inverse_diagonal(const RealMatrix& a, double damp) {
   // Column j of the inverse solves AᵀA x + damp² x = e_j: least squares with Aᵀ over damp, in the

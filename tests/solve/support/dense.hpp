@@ -124,10 +124,10 @@ DistributedArray<double> array_of(const Layout& layout, const std::vector<double
 
 /// A matrix and data, which every rank has whole, and the same spread over the ranks.
 struct Problem {
-  Problem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu())
+  Problem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu(), int seed = 5)
       : matrix(of),
         a(operator_of(comm, of, device)),
-        data(some_vector(of.rows, 5)),
+        data(some_vector(of.rows, seed)),
         y(array_of(a.range(), data)) {}
 
   RealMatrix matrix;
