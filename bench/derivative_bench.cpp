@@ -11,7 +11,7 @@ using namespace weft;
 
 namespace {
 
-constexpr int rounds = 9;
+constexpr int rounds = 15;
 
 /// Copies what `ours` must move at the least: `arrays` arrays, each read or written once.
 bench::Pair against_copies(const Comm& comm, const Layout& layout, int arrays,

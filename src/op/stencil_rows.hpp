@@ -89,6 +89,9 @@ void combine(std::index_sequence<>, const Taps<T>& taps, index_t begin, index_t 
 /// Bytes of an output from which on it is written past the caches, as memcpy does: they could not
 /// keep it, and would fetch from memory what is to be overwritten.
 constexpr index_t streamed_bytes = 16 << 20;
+/// The same for rows whose ends are computed apart: they are put together before they are written,
+/// since a line of the cache that is written in part is read first.
+constexpr index_t streamed_bytes_with_ends = 64 << 20;
 
 /// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
 /// one plane across the first axis shares with the next to be in the cache still.
@@ -127,6 +130,24 @@ void combine_past_cache(std::index_sequence<t...>, const Taps<T>& taps, index_t 
   for (; k < end * reals; ++k) out[k] = (... + (weight[t] * from[t][k]));
 }
 
+/// y[k] = values[k], with whole lines written past the cache.
+template <class T>
+void copy_past_cache(const T* values, index_t n, T* y) {
+  constexpr std::uintptr_t line = 64;
+  constexpr index_t width = line / sizeof(T);
+  const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % line / sizeof(T));
+  const index_t aligned = std::min(n, (width - beyond) % width);
+  index_t k = 0;
+  for (; k < aligned; ++k) y[k] = values[k];
+  for (; k + width <= n; k += width) {
+    const auto* from = reinterpret_cast<const __m256i*>(values + k);
+    auto* to = reinterpret_cast<__m256i*>(y + k);
+    _mm256_stream_si256(to, _mm256_loadu_si256(from));
+    _mm256_stream_si256(to + 1, _mm256_loadu_si256(from + 1));
+  }
+  for (; k < n; ++k) y[k] = values[k];
+}
+
 inline void end_streams() { _mm_sfence(); }
 
 #else
@@ -135,6 +156,10 @@ template <class T, std::size_t... t>
 void combine_past_cache(std::index_sequence<t...> order, const Taps<T>& taps, index_t begin,
                         index_t end, T* y) {
   combine(order, taps, begin, end, y, Assigned<T>{T{1}});
+}
+template <class T>
+void copy_past_cache(const T* values, index_t n, T* y) {
+  std::copy_n(values, n, y);
 }
 inline void end_streams() {}
 
@@ -154,17 +179,26 @@ class RowLoop {
         core_begin_(std::clamp<index_t>(plan.core_begin[last_] - first_, 0, length_)),
         core_end_(std::clamp(plan.core_end[last_] - first_, core_begin_, length_)) {
     std::copy_n(tile.begin, plan.axes, at_);
+    has_ends_ = core_begin_ > 0 || core_end_ < length_;
     if constexpr (std::is_same_v<Put, Assigned<T>>) {
       const index_t bytes = plan.extents[0] * plan.strides[0] * index_t{sizeof(T)};
-      past_cache_ = bytes >= streamed_bytes && !is_nonzero(put.alpha - T{1});
+      past_cache_ = bytes >= (has_ends_ ? streamed_bytes_with_ends : streamed_bytes) &&
+                    !is_nonzero(put.alpha - T{1});
     }
   }
 
   void run() {
+    alignas(64) T values[row_size];
     do {
       const bool in_core = find_row();
       for (int output = 0; output < plan_.outputs; ++output) {
-        put_row(output, in_core, plan_.y[output] + row_);
+        T* y = plan_.y[output] + row_;
+        if (past_cache_ && has_ends_) {
+          put_row(output, in_core, false, values);
+          copy_past_cache(values, length_, y);
+        } else {
+          put_row(output, in_core, past_cache_, y);
+        }
       }
     } while (advance());
     if (past_cache_) end_streams();
@@ -181,7 +215,7 @@ class RowLoop {
     }
     return in_core;
   }
-  void put_row(int output, bool in_core, T* y) const {
+  void put_row(int output, bool in_core, bool past_cache, T* y) const {
     Taps<T> taps;
     if (in_core) {
       take_core_taps(output, taps);
@@ -191,7 +225,7 @@ class RowLoop {
     with_taps(taps.count, [&](auto count) {
       constexpr auto order = std::make_index_sequence<count>{};
       if constexpr (count > 0) {
-        if (past_cache_) return combine_past_cache(order, taps, core_begin_, core_end_, y);
+        if (past_cache) return combine_past_cache(order, taps, core_begin_, core_end_, y);
       }
       combine(order, taps, core_begin_, core_end_, y, put_);
     });
@@ -250,6 +284,7 @@ class RowLoop {
   index_t length_;
   index_t core_begin_;  // of a row, relative to first_
   index_t core_end_;
+  bool has_ends_ = false;
   bool past_cache_ = false;
   index_t at_[max_dims];
   index_t row_ = 0;
