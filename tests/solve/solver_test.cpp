@@ -8,6 +8,7 @@
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/ista.hpp>
 #include <weft/solve/lsqr.hpp>
+#include <weft/solve/total_variation.hpp>
 
 #include "array/layouts.hpp"
 #include "op/support/check_operator.hpp"
@@ -281,6 +282,11 @@ TEST(Solver, goes_on_from_a_state_exactly) {
         expect_restarts([&] { return std::make_unique<Ista<double, double>>(a, y, options, how); });
         expect_restarts(
             [&] { return std::make_unique<Fista<double, double>>(a, y, options, how); });
+      }
+      for (const index_t inner : {2, 3}) {
+        const TotalVariationOptions<double> how{.mu = 0.5, .inner_iterations = inner};
+        expect_restarts(
+            [&] { return std::make_unique<TotalVariation<double, double>>(a, y, options, how); });
       }
       for (const bool started : {false, true}) {
         LsqrOptions<double> lsqr_options{.damp = 0.3, .variance = true};

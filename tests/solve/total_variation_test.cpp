@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 namespace weft::test {
 namespace {
@@ -439,59 +438,6 @@ TEST(TotalVariation, numbers_that_are_not_finite_and_operators_that_are_wrong) {
     const auto broken = total_variation(blind, data);
     EXPECT_EQ(broken.reason, StopReason::breakdown) << broken.message;
     EXPECT_NE(broken.message.find("dot_test"), std::string::npos) << broken.message;
-  });
-}
-
-TEST(TotalVariation, goes_on_from_its_state) {
-  /// Copies the state of one solver into another.
-  class Copier final : public StateVisitor {
-   public:
-    void visit(std::string_view name, DistributedArray<double>& x) override {
-      bytes(name, x.data(), x.local_count() * index_t{sizeof(double)});
-    }
-    void visit(std::string_view name, Memory numbers) override {
-      bytes(name, numbers.data, numbers.bytes());
-    }
-    void visit(std::string_view name, index_t& number) override {
-      bytes(name, &number, sizeof(number));
-    }
-    void visit(std::string_view, DistributedArray<float>&) override { FAIL(); }
-    void visit(std::string_view, DistributedArray<std::complex<float>>&) override { FAIL(); }
-    void visit(std::string_view, DistributedArray<std::complex<double>>&) override { FAIL(); }
-    bool restores = false;
-
-   private:
-    void bytes(std::string_view name, void* data, index_t count) {
-      auto* first = static_cast<std::byte*>(data);
-      std::vector<std::byte>& kept = kept_[std::string(name)];
-      if (!restores) return kept.assign(first, first + count);
-      std::copy(kept.begin(), kept.end(), first);
-    }
-    std::map<std::string, std::vector<std::byte>> kept_;
-  };
-  on_ranks([](Comm comm) {
-    const Layout line = Layout::scatter(comm, {30});
-    const auto y = array_of(line, steps(30, 0.6));
-    for (const index_t inner : {2, 3}) {
-      const auto make = [&] {
-        return std::make_unique<TotalVariation<double, double>>(
-            identity<double>(line), y, SolverOptions{},
-            TotalVariationOptions<double>{.mu = 0.5, .inner_iterations = inner});
-      };
-      const auto one = make();
-      const auto other = make();
-      for (int i = 0; i < 5; ++i) one->step();
-      Copier copier;
-      one->visit_state(copier);
-      copier.restores = true;
-      other->visit_state(copier);
-      for (int i = 0; i < 5; ++i) {
-        one->step();
-        other->step();
-        EXPECT_EQ(one->x().to_host(), other->x().to_host());
-        EXPECT_EQ(one->history().back().gradient_norm, other->history().back().gradient_norm);
-      }
-    }
   });
 }
 
