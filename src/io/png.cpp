@@ -126,16 +126,16 @@ class Deflater {
 Bytes filtered(std::span<const std::uint8_t> pixels, std::size_t width, std::size_t height) {
   constexpr std::uint8_t as_it_is = 0;
   constexpr std::uint8_t difference_from_above = 2;
-  Bytes rows;
-  rows.reserve((width + 1) * height);
+  Bytes rows((width + 1) * height);
+  auto out = rows.begin();
   for (std::size_t y = 0; y < height; ++y) {
     const auto row = pixels.subspan(y * width, width);
     if (y > 0 && std::equal(row.begin(), row.end(), row.data() - width)) {
-      rows.push_back(difference_from_above);
-      rows.insert(rows.end(), width, 0);
+      *out++ = difference_from_above;
+      out += static_cast<std::ptrdiff_t>(width);  // zeros
     } else {
-      rows.push_back(as_it_is);
-      rows.insert(rows.end(), row.begin(), row.end());
+      *out++ = as_it_is;
+      out = std::copy(row.begin(), row.end(), out);
     }
   }
   return rows;
