@@ -75,17 +75,12 @@ template <class R>
 struct SolutionStep {
   Lookup<R> alpha;
   Lookup<R> beta;
-  const R* s;
-  R* x;
-  R* p;
 
-  WEFT_KERNEL R operator()(index_t i) const {
+  WEFT_KERNEL void operator()(R& x, R& p, R s) const {
     const R step = alpha();
-    const R p_i = p[i];
-    const R next = moved_if(step, s[i] + beta() * p_i, p_i);
-    x[i] = moved_if(step, x[i] + step * p_i, x[i]);
-    p[i] = next;
-    return next;
+    const R last = p;
+    p = moved_if(step, s + beta() * last, last);
+    x = moved_if(step, x + step * last, x);
   }
 };
 
@@ -94,7 +89,8 @@ struct SolutionStep {
 template <class Device, class R>
 void real_dot(Device device, index_t n, const R* x, const R* y, double* out) {
   reduce_into(
-      device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return wide_product(x[i], y[i]); }, Add{}, out);
+      device, n, 0.0, [=] WEFT_KERNEL(R x_i, R y_i) { return wide_product(x_i, y_i); }, Add{}, out,
+      x, y);
 }
 
 template <class Device, class R>
@@ -142,21 +138,21 @@ void damp_gradient(Device device, index_t n, double weight, Quotient alpha, cons
 template <class Device, class R>
 void step_solution(Device device, index_t n, Quotient alpha, Quotient beta, const R* s, R* x,
                    R* p) {
-  const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta), s, x, p};
+  const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta)};
   if (step.alpha.stops()) return;
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { step(i); });
+  update(device, n, x, p, step, s);
 }
 
 template <class Device, class R>
 void step_solution_and_sum(Device device, index_t n, Quotient alpha, Quotient beta, const R* s,
                            R* x, R* p, double* out) {
-  const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta), s, x, p};
+  const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta)};
   if (step.alpha.stops()) return real_dot(device, n, p, p, out);
   reduce_into(
       device, n, 0.0,
       [=] WEFT_KERNEL(index_t i) {
-        const R p_i = step(i);
-        return wide_product(p_i, p_i);
+        step(x[i], p[i], s[i]);
+        return wide_product(p[i], p[i]);
       },
       Add{}, out);
 }

@@ -40,6 +40,23 @@ TEST_P(ForEach, visits_every_index_once) {
   }
 }
 
+TEST_P(ForEach, updates_two_arrays) {
+  for (const index_t n : {0, 1, 7, 64, 1000, 32'769}) {
+    std::vector<float> y(static_cast<std::size_t>(n), 1.0F);
+    std::vector<float> z(y.size(), 2.0F);
+    const std::vector<float> x(y.size(), 3.0F);
+    update(
+        Cpu{}, n, y.data(), z.data(),
+        [](float& y_i, float& z_i, float x_i) {
+          y_i += x_i;
+          z_i -= x_i;
+        },
+        x.data());
+    EXPECT_EQ(y, std::vector<float>(y.size(), 4.0F)) << n;
+    EXPECT_EQ(z, std::vector<float>(y.size(), -1.0F)) << n;
+  }
+}
+
 TEST_P(ForEach, visits_nothing_below_zero) {
   int visited = 0;
   for_each(Cpu{}, -5, [&](index_t) { ++visited; });

@@ -53,6 +53,23 @@ TEST(Reduce, adds_whole_numbers_exactly) {
   use_threads(1);
 }
 
+TEST(Reduce, takes_arrays) {
+  for (const index_t n : sizes) {
+    std::vector<double> x(static_cast<std::size_t>(n));
+    std::vector<double> y(x.size());
+    double expected = 0;
+    for (index_t i = 0; i < n; ++i) {
+      x[static_cast<std::size_t>(i)] = static_cast<double>(whole(i));
+      y[static_cast<std::size_t>(i)] = static_cast<double>(i % 3);
+      expected += static_cast<double>(whole(i) * (i % 3));
+    }
+    double sum = -1;
+    reduce_into(
+        Cpu{}, n, 0.0, [](double a, double b) { return a * b; }, add, &sum, x.data(), y.data());
+    EXPECT_EQ(sum, expected) << n;
+  }
+}
+
 TEST(Reduce, finds_the_smallest_and_the_largest) {
   for (const int threads : {1, 2, 3}) {
     use_threads(threads);

@@ -53,6 +53,12 @@ void transform(Cpu device, index_t n, T* out, F f, const In*... in) {
   for_each(device, n, [=](index_t i) { out[i] = f(in[i]...); });
 }
 
+/// f(y[i], z[i], in[i]...) for 0 <= i < n, which may change y[i] and z[i].
+template <class T, class F, class... In>
+void update(Cpu device, index_t n, T* y, T* z, F f, const In*... in) {
+  for_each(device, n, [=](index_t i) { f(y[i], z[i], in[i]...); });
+}
+
 /// f(o, i, k) for the points of [outer, n, inner], under the same contract.
 template <class F>
 void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {

@@ -65,6 +65,14 @@ void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out
   *out = reduce(device, n, identity, f, combine);
 }
 
+/// The same of f(first[i], in[i]...).
+template <class A, class F, class Combine, class T, class... In>
+void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out, const T* first,
+                 const In*... in) {
+  reduce_into(
+      device, n, identity, [=](index_t i) { return f(first[i], in[i]...); }, combine, out);
+}
+
 /// The same of f(y[i], in[i]...), which may change y[i].
 template <class A, class T, class F, class Combine, class... In>
 void update_and_reduce_into(Cpu device, index_t n, A identity, T* y, F f, Combine combine, A* out,

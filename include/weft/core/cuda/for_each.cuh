@@ -64,6 +64,27 @@ __global__ void __launch_bounds__(cuda_threads)
   for (index_t i = packs * Pack<T>::width + first; i < n; i += step) out[i] = f(in[i]...);
 }
 
+template <class T, class F, class... In>
+__device__ void update_packs(Pack<T>& y, Pack<T>& z, F f, const Pack<In>... in) {
+#pragma unroll
+  for (int k = 0; k < Pack<T>::width; ++k) f(y.at[k], z.at[k], in.at[k]...);
+}
+
+template <class T, class F, class... In>
+__global__ void __launch_bounds__(cuda_threads)
+    update_kernel(index_t n, index_t packs, T* y, T* z, F f, const In*... in) {
+  const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
+  const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
+  for (index_t p = first; p < packs; p += step) {
+    Pack<T> of_y = pack(y, p);
+    Pack<T> of_z = pack(z, p);
+    update_packs(of_y, of_z, f, pack(in, p)...);
+    reinterpret_cast<Pack<T>*>(y)[p] = of_y;
+    reinterpret_cast<Pack<T>*>(z)[p] = of_z;
+  }
+  for (index_t i = packs * Pack<T>::width + first; i < n; i += step) f(y[i], z[i], in[i]...);
+}
+
 inline bool is_aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
@@ -103,6 +124,19 @@ void transform(Cuda device, index_t n, T* out, F f, const In*... in) {
   const unsigned blocks = detail::cuda_blocks(packs > 0 ? packs : n);
   detail::transform_kernel<<<blocks, detail::cuda_threads, 0, detail::stream_of(device)>>>(
       n, packs, out, f, in...);
+  detail::check_cuda_launch();
+}
+
+template <class T, class F, class... In>
+void update(Cuda device, index_t n, T* y, T* z, F f, const In*... in) {
+  static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
+  if (n == 0) return;
+  const bool aligned =
+      (detail::is_aligned(y) && detail::is_aligned(z) && ... && detail::is_aligned(in));
+  const index_t packs = aligned ? n / detail::Pack<T>::width : 0;
+  const unsigned blocks = detail::cuda_blocks(packs > 0 ? packs : n);
+  detail::update_kernel<<<blocks, detail::cuda_threads, 0, detail::stream_of(device)>>>(
+      n, packs, y, z, f, in...);
   detail::check_cuda_launch();
 }
 

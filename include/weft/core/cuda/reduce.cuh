@@ -4,28 +4,50 @@
 
 #include <weft/core/cuda/for_each.cuh>
 
+#include <cstring>
+#include <type_traits>
+
 namespace weft {
 namespace detail {
 
 /// Elements per thread, at least.
 inline constexpr index_t cuda_reduce_share = 8;
 
+/// The value that the thread `lanes` further in the warp has.
+template <class A>
+__device__ A shuffle_down(unsigned mask, A value, unsigned lanes) {
+  constexpr int words = sizeof(A) / sizeof(unsigned);
+  static_assert(words * sizeof(unsigned) == sizeof(A) && std::is_trivially_copyable_v<A>);
+  unsigned word[words];
+  memcpy(word, &value, sizeof(A));
+#pragma unroll
+  for (int w = 0; w < words; ++w) word[w] = __shfl_down_sync(mask, word[w], lanes);
+  memcpy(&value, word, sizeof(A));
+  return value;
+}
+
 /// The combination of all threads' values, in thread 0.
 template <class A, class Combine>
 __device__ A combine_block(A value, Combine combine) {
-  __shared__ alignas(16) unsigned char memory[cuda_threads * sizeof(A)];
+  constexpr unsigned warp = 32;
+  constexpr unsigned warps = cuda_threads / warp;
+  __shared__ alignas(16) unsigned char memory[warps * sizeof(A)];
   A* shared = reinterpret_cast<A*>(memory);
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned width = cuda_threads / 2; width > 0; width /= 2) {
-    if (threadIdx.x < width) {
-      shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + width]);
-    }
-    __syncthreads();
+#pragma unroll
+  for (unsigned width = warp / 2; width > 0; width /= 2) {
+    value = combine(value, shuffle_down(~0U, value, width));
   }
-  const A result = shared[0];
+  if (threadIdx.x % warp == 0) shared[threadIdx.x / warp] = value;
   __syncthreads();
-  return result;
+  if (threadIdx.x < warps) {
+    value = shared[threadIdx.x];
+#pragma unroll
+    for (unsigned width = warps / 2; width > 0; width /= 2) {
+      value = combine(value, shuffle_down((1U << warps) - 1, value, width));
+    }
+  }
+  __syncthreads();
+  return value;
 }
 
 /// One pass: the block that finishes last combines the partial results of all, in their order.
@@ -33,6 +55,10 @@ template <class A, class Combine>
 __device__ void combine_grid(A value, A identity, Combine combine, A* partials, unsigned* finished,
                              A* out) {
   value = combine_block(value, combine);
+  if (gridDim.x == 1) {
+    if (threadIdx.x == 0) *out = value;
+    return;
+  }
   __shared__ bool last;
   if (threadIdx.x == 0) {
     partials[blockIdx.x] = value;
@@ -67,6 +93,39 @@ __global__ void __launch_bounds__(cuda_threads)
   combine_grid(value, identity, combine, partials, finished, out);
 }
 
+/// Threads take elements in packs even where they cannot be loaded so: the order must not depend on
+/// where arrays are in memory.
+template <class A, class F, class Combine, class T, class... In>
+__device__ A reduce_pack(A value, F f, Combine combine, const Pack<T> first, const Pack<In>... in) {
+#pragma unroll
+  for (int k = 0; k < Pack<T>::width; ++k) value = combine(value, f(first.at[k], in.at[k]...));
+  return value;
+}
+
+template <bool aligned, class A, class F, class Combine, class T, class... In>
+__global__ void __launch_bounds__(cuda_threads)
+    reduce_packs_kernel(index_t n, A identity, F f, Combine combine, A* partials,
+                        unsigned* finished, A* out, const T* x, const In*... in) {
+  A value = identity;
+  constexpr int width = Pack<T>::width;
+  const index_t packs = n / width;
+  const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
+  const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
+#pragma unroll 4
+  for (index_t p = first; p < packs; p += step) {
+    if constexpr (aligned) {
+      value = reduce_pack(value, f, combine, pack(x, p), pack(in, p)...);
+    } else {
+#pragma unroll
+      for (index_t i = p * width; i < (p + 1) * width; ++i)
+        value = combine(value, f(x[i], in[i]...));
+    }
+  }
+  for (index_t i = packs * width + first; i < n; i += step)
+    value = combine(value, f(x[i], in[i]...));
+  combine_grid(value, identity, combine, partials, finished, out);
+}
+
 template <class A, class T, class F, class Combine, class... In>
 __device__ A update_pack(A value, Pack<T>& y, F f, Combine combine, const Pack<In>... in) {
 #pragma unroll
@@ -74,20 +133,28 @@ __device__ A update_pack(A value, Pack<T>& y, F f, Combine combine, const Pack<I
   return value;
 }
 
-template <class A, class T, class F, class Combine, class... In>
+template <bool aligned, class A, class T, class F, class Combine, class... In>
 __global__ void __launch_bounds__(cuda_threads)
-    update_and_reduce_kernel(index_t n, index_t packs, A identity, T* y, F f, Combine combine,
-                             A* partials, unsigned* finished, A* out, const In*... in) {
+    update_and_reduce_kernel(index_t n, A identity, T* y, F f, Combine combine, A* partials,
+                             unsigned* finished, A* out, const In*... in) {
   A value = identity;
+  constexpr int width = Pack<T>::width;
+  const index_t packs = n / width;
   const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
   const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
 #pragma unroll 2
   for (index_t p = first; p < packs; p += step) {
-    Pack<T> mine = pack(y, p);
-    value = update_pack(value, mine, f, combine, pack(in, p)...);
-    reinterpret_cast<Pack<T>*>(y)[p] = mine;
+    if constexpr (aligned) {
+      Pack<T> mine = pack(y, p);
+      value = update_pack(value, mine, f, combine, pack(in, p)...);
+      reinterpret_cast<Pack<T>*>(y)[p] = mine;
+    } else {
+#pragma unroll
+      for (index_t i = p * width; i < (p + 1) * width; ++i)
+        value = combine(value, f(y[i], in[i]...));
+    }
   }
-  for (index_t i = packs * Pack<T>::width + first; i < n; i += step) {
+  for (index_t i = packs * width + first; i < n; i += step) {
     value = combine(value, f(y[i], in[i]...));
   }
   combine_grid(value, identity, combine, partials, finished, out);
@@ -126,10 +193,11 @@ __global__ void __launch_bounds__(cuda_threads)
 
 namespace detail {
 
-/// Blocks for a reduction of n elements.
+/// Blocks for a reduction of n elements. A single one needs not wait for others.
 inline unsigned reduce_blocks(index_t n) {
   constexpr index_t share = cuda_threads * cuda_reduce_share;
-  return static_cast<unsigned>(std::clamp<index_t>((n + share - 1) / share, 1, cuda_reduce_blocks));
+  if (n <= 2 * share) return 1;
+  return static_cast<unsigned>(std::min((n + share - 1) / share, index_t{cuda_reduce_blocks}));
 }
 
 }  // namespace detail
@@ -145,18 +213,32 @@ void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* ou
   detail::check_cuda_launch();
 }
 
+template <class A, class F, class Combine, class T, class... In>
+void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* out, const T* first,
+                 const In*... in) {
+  static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
+  static_assert(sizeof(A) * detail::cuda_reduce_blocks <= detail::cuda_partial_bytes);
+  const detail::CudaScratch scratch = detail::cuda_scratch();
+  const bool aligned = (detail::is_aligned(first) && ... && detail::is_aligned(in));
+  const auto kernel = aligned ? detail::reduce_packs_kernel<true, A, F, Combine, T, In...>
+                              : detail::reduce_packs_kernel<false, A, F, Combine, T, In...>;
+  kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0, detail::stream_of(device)>>>(
+      n, identity, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out, first,
+      in...);
+  detail::check_cuda_launch();
+}
+
 template <class A, class T, class F, class Combine, class... In>
 void update_and_reduce_into(Cuda device, index_t n, A identity, T* y, F f, Combine combine, A* out,
                             const In*... in) {
   static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
   static_assert(sizeof(A) * detail::cuda_reduce_blocks <= detail::cuda_partial_bytes);
-  const bool aligned = (detail::is_aligned(y) && ... && detail::is_aligned(in));
-  const index_t packs = aligned ? n / detail::Pack<T>::width : 0;
   const detail::CudaScratch scratch = detail::cuda_scratch();
-  detail::update_and_reduce_kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0,
-                                     detail::stream_of(device)>>>(n, packs, identity, y, f, combine,
-                                                                  static_cast<A*>(scratch.partials),
-                                                                  scratch.finished, out, in...);
+  const bool aligned = (detail::is_aligned(y) && ... && detail::is_aligned(in));
+  const auto kernel = aligned ? detail::update_and_reduce_kernel<true, A, T, F, Combine, In...>
+                              : detail::update_and_reduce_kernel<false, A, T, F, Combine, In...>;
+  kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0, detail::stream_of(device)>>>(
+      n, identity, y, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out, in...);
   detail::check_cuda_launch();
 }
 
