@@ -1,7 +1,8 @@
 #pragma once
 
 // The kernel for points whose taps are all the same, for stencil_walks.cuh only. A thread walks
-// along an axis with three packs of elements in registers: those before, at and after its place.
+// along an axis with three packs of elements in registers: those before, at and after its place. To
+// be as fast as a copy, a step must make do with few instructions.
 
 #include <weft/core/for_each.hpp>
 
@@ -9,13 +10,14 @@
 #include "op/cuda/stencil_rim.cuh"
 #include "op/stencil_math.hpp"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace weft::kernels {
 
 inline constexpr int warp_lanes = 32;
 /// How many steps ahead of its use an element is fetched into the cache.
-inline constexpr int steps_ahead = 3;
+inline constexpr unsigned steps_ahead = 3;
 
 /// Places along an axis.
 struct Lane {
@@ -41,14 +43,17 @@ struct Walks {
   unsigned column_blocks;
   unsigned row_blocks;
   unsigned walk_blocks;
-  index_t walk_length;
+  int walk_length;
+  unsigned thread_stride;  // from one thread to the next that is not in its row
 };
 
 /// What a kernel computes at once: the taps of some outputs, in an order that is known to the
 /// compiler, so that they are operands of instructions and need no loads. A weight of zero stands
-/// for no tap.
-template <class T, int outputs, int taps>
+/// for no tap. Most taps along the last axis are no further than `reach`.
+template <class T, int outputs, int taps, int reach>
 struct CoreStencil {
+  static constexpr int places = std::max(taps, 1);
+
   int count;  // of outputs
   T* y[outputs];
   // Taps at one place less along the walk, at the point itself, and at one place more.
@@ -58,85 +63,62 @@ struct CoreStencil {
   int reads_after;
   // Other taps across the last axis.
   int others;
-  const T* from[taps];
-  RealOf<T> weight[outputs][taps];
+  const T* from[places];
+  RealOf<T> weight[outputs][places];
   // Those along it, of one output at most.
   int along_output;  // or -1
   const T* along_from;
   bool along_window;  // they are of the same input
   StencilTerm<T> along;
-  // Of the inputs of the other taps.
+  // Inputs other than that of the window.
   int inputs;
-  const T* input[taps + 1];
+  const T* input[outputs > 1 ? 1 : max_dims];
 };
 
 /// How many blocks at a time a multiprocessor has registers for.
-template <class T>
-constexpr unsigned resident_blocks(int taps) {
-  if (taps > 5 || sizeof(T) > 8) return 2;
-  return taps > 2 ? 3 : 4;
-}
+constexpr unsigned resident_blocks(int taps) { return taps > 2 ? 2 : 4; }
 
-/// Where a thread begins, and how many steps it makes.
+/// Where a thread begins, and how many steps it makes. A place in an array is that of the block,
+/// which is the same for all of its threads, and a number of bytes from there: with 32 bits for
+/// these, addresses cost no instructions.
+template <class T, int width>
 struct Path {
-  index_t k;  // along the last axis
-  index_t point;
+  index_t k;      // along the last axis
+  index_t block;  // its place
+  unsigned bytes;
   int steps;
-};
+  bool exists;  // it is not there just to complete a warp
 
-template <int width>
-__device__ Path find_path(const Walks& walks) {
-  unsigned rest = blockIdx.x;
-  const auto next = [&](unsigned count) {
-    const unsigned number = rest % count;
-    rest /= count;
-    return static_cast<index_t>(number);
-  };
-  const index_t column = next(walks.column_blocks) * blockDim.x + threadIdx.x;
-  const index_t row_block = next(walks.row_blocks);
-  const index_t walk_block = next(walks.walk_blocks);
-  const index_t spread = (walks.along_rows ? walk_block : row_block) * blockDim.y + threadIdx.y;
-  const index_t row = walks.along_rows ? row_block : spread;
-  const index_t walk = walks.along_rows ? spread : walk_block;
-  Path path;
-  path.k = (walks.begin / width + column) * width;
-  const index_t first = walk * walks.walk_length;
-  path.point = walks.origin + path.k + row * walks.rows.stride + first * walks.steps.stride;
-  for (int axis = 0; axis < walks.outer_axes; ++axis) {
-    path.point += next(static_cast<unsigned>(walks.outer[axis].length)) * walks.outer[axis].stride;
-  }
-  const bool exists = path.k < walks.end && row < walks.rows.length && first < walks.steps.length;
-  path.steps = exists ? static_cast<int>(min(walks.walk_length, walks.steps.length - first)) : 0;
-  return path;
-}
+  __device__ explicit Path(const Walks& walks) {
+    unsigned rest = blockIdx.x;
+    const auto next = [&](unsigned count) {
+      const unsigned number = rest % count;
+      rest /= count;
+      return static_cast<index_t>(number);
+    };
+    const index_t first_k = (walks.begin / width + next(walks.column_blocks) * blockDim.x) * width;
+    const index_t row_block = next(walks.row_blocks);
+    const index_t walk_block = next(walks.walk_blocks);
+    const index_t first_row = walks.along_rows ? row_block : row_block * blockDim.y;
+    const index_t first_walk = walks.along_rows ? walk_block * blockDim.y : walk_block;
+    const unsigned row = walks.along_rows ? 0 : threadIdx.y;
+    const unsigned walk = walks.along_rows ? threadIdx.y : 0;
 
-/// A thread's pack in a row, and how it gets elements beside the pack: from other lanes of the warp
-/// or, where these have none, from memory.
-template <int width>
-struct Column {
-  index_t k;
-  unsigned lanes;  // that take part in shuffles; 0: no shuffles
-  bool is_whole;   // all elements are computed
-  bool is_even;    // all have the same taps
-  bool loads_before[stencil_reach];
-  bool loads_after[stencil_reach];
-
-  /// How many lanes further the element is that is d before or after the pack.
-  static constexpr int hop(int d) { return (d + width - 1) / width; }
-
-  __device__ Column(const Walks& walks, index_t place, unsigned alive)
-      : k(place),
-        lanes(blockDim.x < warp_lanes ? 0 : alive),
-        is_whole(k >= walks.begin && k + width <= walks.end),
-        is_even(k >= walks.even_begin && k + width <= walks.even_end) {
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-#pragma unroll
-    for (int d = 1; d <= stencil_reach; ++d) {
-      loads_before[d - 1] = k >= d && (lanes == 0 || lane < hop(d));
-      loads_after[d - 1] =
-          k + width - 1 + d < walks.extent &&
-          (lanes == 0 || lane + hop(d) >= warp_lanes || k + hop(d) * width >= walks.end);
+    block = walks.origin + first_k + first_row * walks.rows.stride +
+            first_walk * walks.walk_length * walks.steps.stride;
+    for (int axis = 0; axis < walks.outer_axes; ++axis) {
+      block += next(static_cast<unsigned>(walks.outer[axis].length)) * walks.outer[axis].stride;
     }
+    // Threads behind the end of the row do what the last one does.
+    const index_t columns = (walks.end - 1 - first_k) / width;
+    const auto column = static_cast<unsigned>(min(index_t{threadIdx.x}, columns));
+    exists = threadIdx.x <= columns;
+    k = first_k + column * width;
+    bytes = (column * width + threadIdx.y * walks.thread_stride) * unsigned{sizeof(T)};
+    const index_t first = (first_walk + walk) * walks.walk_length;
+    steps = first_row + row < walks.rows.length
+                ? static_cast<int>(min(index_t{walks.walk_length}, walks.steps.length - first))
+                : 0;
   }
 };
 
@@ -167,113 +149,83 @@ __device__ void add(RealOf<T> weight, const T (&values)[width], T (&sums)[width]
 }
 
 template <class R>
-__device__ R shuffle_up(unsigned lanes, R value, int hop) {
-  return __shfl_up_sync(lanes, value, hop);
+__device__ R shuffle_up(R value, int hop) {
+  return __shfl_up_sync(~0U, value, hop);
 }
 template <class R>
-__device__ Complex<R> shuffle_up(unsigned lanes, Complex<R> value, int hop) {
-  return {shuffle_up(lanes, value.re, hop), shuffle_up(lanes, value.im, hop)};
+__device__ Complex<R> shuffle_up(Complex<R> value, int hop) {
+  return {shuffle_up(value.re, hop), shuffle_up(value.im, hop)};
 }
 template <class R>
-__device__ R shuffle_down(unsigned lanes, R value, int hop) {
-  return __shfl_down_sync(lanes, value, hop);
+__device__ R shuffle_down(R value, int hop) {
+  return __shfl_down_sync(~0U, value, hop);
 }
 template <class R>
-__device__ Complex<R> shuffle_down(unsigned lanes, Complex<R> value, int hop) {
-  return {shuffle_down(lanes, value.re, hop), shuffle_down(lanes, value.im, hop)};
+__device__ Complex<R> shuffle_down(Complex<R> value, int hop) {
+  return {shuffle_down(value.re, hop), shuffle_down(value.im, hop)};
 }
 
-/// What a step needs and the window does not have; loaded at the end of the step before.
-template <class T, int taps, int width>
-struct Fetched {
-  T others[taps][width] = {};
-  T along[width] = {};
-  T before[stencil_reach] = {};
-  T after[stencil_reach] = {};
+/// How a thread gets the elements of a row that are beside its pack: from other lanes of the warp
+/// or, where these do not have them, from memory.
+template <class T, int reach, int width>
+struct Beside {
+  bool shuffles;  // warps are in one row
+  bool loads_before[reach];
+  bool loads_after[reach];
+  T before[reach] = {};
+  T after[reach] = {};
+
+  /// How many lanes further the element is that is d before or after the pack.
+  static constexpr int hop(int d) { return (d + width - 1) / width; }
+
+  __device__ Beside(const Walks& walks, index_t k) : shuffles(blockDim.x >= warp_lanes) {
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+#pragma unroll
+    for (int d = 1; d <= reach; ++d) {
+      loads_before[d - 1] = k >= d && (!shuffles || lane < hop(d));
+      loads_after[d - 1] =
+          k + width - 1 + d < walks.extent &&
+          (!shuffles || lane + hop(d) >= warp_lanes || k + hop(d) * width >= walks.end);
+    }
+  }
+
+  /// The pack is at x.
+  __device__ void fetch(const T* x) {
+#pragma unroll
+    for (int d = 1; d <= reach; ++d) {
+      if (loads_before[d - 1]) before[d - 1] = x[-d];
+      if (loads_after[d - 1]) after[d - 1] = x[width - 1 + d];
+    }
+  }
+
+  /// All lanes of a warp must call this together, after fetch().
+  __device__ void exchange(const T (&pack)[width], T (&all)[reach + width + reach]) const {
+#pragma unroll
+    for (int j = 0; j < width; ++j) all[reach + j] = pack[j];
+#pragma unroll
+    for (int d = 1; d <= reach; ++d) {
+      all[reach - d] = before[d - 1];
+      all[reach + width - 1 + d] = after[d - 1];
+    }
+    if (!shuffles) return;
+#pragma unroll
+    for (int d = 1; d <= reach; ++d) {
+      const T left = shuffle_up(pack[hop(d) * width - d], hop(d));
+      const T right = shuffle_down(pack[width - 1 + d - hop(d) * width], hop(d));
+      if (!loads_before[d - 1]) all[reach - d] = left;
+      if (!loads_after[d - 1]) all[reach + width - 1 + d] = right;
+    }
+  }
 };
 
-template <class T, int outputs, int taps, int width>
-__device__ void fetch(const CoreStencil<T, outputs, taps>& stencil, const Column<width>& column,
-                      index_t point, Fetched<T, taps, width>& fetched) {
-#pragma unroll
-  for (int t = 0; t < taps; ++t) {
-    if (t < stencil.others) load(stencil.from[t] + point, fetched.others[t]);
-  }
-  if (stencil.along_output < 0) return;
-  const T* x = stencil.along_from + point;
-  if (!stencil.along_window) load(x, fetched.along);
-#pragma unroll
-  for (int d = 1; d <= stencil_reach; ++d) {
-    if (d <= stencil.along.reach_before && column.loads_before[d - 1]) {
-      fetched.before[d - 1] = x[-d];
-    }
-    if (d <= stencil.along.reach_after && column.loads_after[d - 1]) {
-      fetched.after[d - 1] = x[width - 1 + d];
-    }
-  }
-}
+/// What a thread puts of its packs: all, the elements that are in the core and even, or nothing.
+enum class Share : int { whole, some, none };
 
-/// Sets sums to the taps along the last axis. An element that has other taps than most, or too few
-/// neighbours, gets a value that means nothing. All `column.lanes` must call this together.
-template <class T, int taps, int width>
-__device__ void sum_along(const StencilTerm<T>& term, const Column<width>& column,
-                          const Fetched<T, taps, width>& fetched, T (&sums)[width]) {
-  const auto& middle = fetched.along;
-  T window[stencil_reach + width + stencil_reach] = {};
-#pragma unroll
-  for (int j = 0; j < width; ++j) window[stencil_reach + j] = middle[j];
-#pragma unroll
-  for (int d = 1; d <= stencil_reach; ++d) {
-    const int hop = Column<width>::hop(d);
-    if (d <= term.reach_before) {
-      T value = fetched.before[d - 1];
-      if (column.lanes != 0) {
-        const T other = shuffle_up(column.lanes, middle[hop * width - d], hop);
-        if (!column.loads_before[d - 1]) value = other;
-      }
-      window[stencil_reach - d] = value;
-    }
-    if (d <= term.reach_after) {
-      T value = fetched.after[d - 1];
-      if (column.lanes != 0) {
-        const T other = shuffle_down(column.lanes, middle[width - 1 + d - hop * width], hop);
-        if (!column.loads_after[d - 1]) value = other;
-      }
-      window[stencil_reach + width - 1 + d] = value;
-    }
-  }
-#pragma unroll
-  for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-    const RealOf<T> weight = term.interior[stencil_reach + d];
-    if (weight == 0) continue;
-#pragma unroll
-    for (int j = 0; j < width; ++j) sums[j] += weight * window[stencil_reach + j + d];
-  }
-}
-
-/// The same for those elements of a pack, near an end of the row, that have other taps.
-template <class T, int width>
-__device__ void sum_at_edges(const StencilTerm<T>& term, const Walks& walks, index_t k, const T* x,
-                             T (&sums)[width]) {
-#pragma unroll
-  for (int j = 0; j < width; ++j) {
-    if (k + j >= walks.even_begin && k + j < walks.even_end) continue;
-    const RealOf<T>* row = row_at(term, k + j);
-    T sum{};
-#pragma unroll
-    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-      const RealOf<T> weight = row[stencil_reach + d];
-      if (weight != 0) sum += weight * x[j + d];
-    }
-    sums[j] = sum;
-  }
-}
-
-/// Puts the elements of a pack that are in the core.
 template <class T, int width, class Put>
-__device__ void store(const T (&values)[width], T* y, const Column<width>& column,
-                      const Walks& walks, Put put) {
-  if (width > 1 && column.is_whole) {
+__device__ void store(const T (&values)[width], T* y, Share share, const Walks& walks, index_t k,
+                      Put put) {
+  if (share == Share::none) return;
+  if (width > 1 && share == Share::whole) {
     constexpr bool reads = std::is_same_v<Put, Blended<T>>;
     int4 bits{};
     auto& pack = reinterpret_cast<detail::Pack<T>&>(bits);
@@ -283,74 +235,134 @@ __device__ void store(const T (&values)[width], T* y, const Column<width>& colum
     __stcs(reinterpret_cast<int4*>(y), bits);  // leaves the cache to the inputs
     return;
   }
+  const index_t begin = max(walks.begin, walks.even_begin);
+  const index_t end = min(walks.end, walks.even_end);
 #pragma unroll
   for (int j = 0; j < width; ++j) {
-    if (column.k + j >= walks.begin && column.k + j < walks.end) put(values[j], y[j]);
+    if (k + j >= begin && k + j < end) put(values[j], y[j]);
   }
 }
 
-/// Has elements that are needed d steps later brought into the cache.
-template <class T, int outputs, int taps>
-__device__ void prefetch(const CoreStencil<T, outputs, taps>& stencil, index_t point, int left,
-                         int d) {
-  const auto fetch_line = [](const T* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); };
-  if (left + stencil.reads_after > d) fetch_line(stencil.window + point);
-  if (left <= d) return;
-#pragma unroll
-  for (int i = 0; i < taps + 1; ++i) {
-    if (i < stencil.inputs) fetch_line(stencil.input[i] + point);
+/// Puts an element near an end of its row, where taps along that are not those of others.
+template <class T, int outputs, int taps, int reach, class Put>
+__device__ void put_uneven(const CoreStencil<T, outputs, taps, reach>& stencil, index_t ahead,
+                           index_t point, index_t k, Put put) {
+  for (int i = 0; i < stencil.count; ++i) {
+    T sum{};
+    if (i == stencil.along_output) {
+      const RealOf<T>* row = row_at(stencil.along, k);
+      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+        const RealOf<T> weight = row[stencil_reach + d];
+        if (weight != 0) sum += weight * stencil.along_from[point + d];
+      }
+    }
+    for (int d = -1; d <= 1; ++d) {
+      const RealOf<T> weight = stencil.around[i][1 + d];
+      if (weight != 0) sum += weight * stencil.window[point + d * ahead];
+    }
+    for (int t = 0; t < stencil.others; ++t) {
+      const RealOf<T> weight = stencil.weight[i][t];
+      if (weight != 0) sum += weight * stencil.from[t][point];
+    }
+    put(sum, stencil.y[i][point]);
   }
 }
 
-template <int outputs, int taps, int width, class T, class Put>
-__global__ void __launch_bounds__(block_threads, resident_blocks<T>(taps))
-    walk_kernel(const __grid_constant__ CoreStencil<T, outputs, taps> stencil,
+template <int outputs, int taps, int reach, int width, class T, class Put>
+__global__ void __launch_bounds__(block_threads, resident_blocks(taps))
+    walk_kernel(const __grid_constant__ CoreStencil<T, outputs, taps, reach> stencil,
                 const __grid_constant__ Walks walks, Put put) {
-  const Path path = find_path<width>(walks);
-  // In blocks that are wide enough for shuffles, a warp is in one row: its lanes make as many steps
-  // as each other, or none.
-  const Column<width> column(walks, path.k, __ballot_sync(~0U, path.steps > 0));
-  if (path.steps == 0) return;
-  index_t point = path.point;
-  const index_t ahead = walks.steps.stride;
+  const Path<T, width> path(walks);
+  if (path.steps <= 0) return;
+  const bool is_even = path.k >= walks.even_begin && path.k + width <= walks.even_end;
+  const bool is_inside = path.k >= walks.begin && path.k + width <= walks.end;
+  Share share = !path.exists ? Share::none : is_even && is_inside ? Share::whole : Share::some;
+  asm volatile("" : "+r"(reinterpret_cast<int&>(share)));  // not to be found out again in each step
+  Beside<T, reach, width> beside(walks, path.k);
+
+  const auto at = [&path](auto* array, unsigned bytes) {
+    using Byte = std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(array)>>,
+                                    const unsigned char, unsigned char>;
+    return reinterpret_cast<decltype(array)>(reinterpret_cast<Byte*>(array + path.block) + bytes);
+  };
+  const auto ahead = static_cast<unsigned>(walks.steps.stride) * unsigned{sizeof(T)};
+  const auto prefetch = [&](const T* array, unsigned bytes) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at(array, bytes)));
+  };
+  unsigned bytes = path.bytes;
   T before[width] = {};
   T here[width];
   T after[width] = {};
-  if (stencil.reads_before) load(stencil.window + point - ahead, before);
-  load(stencil.window + point, here);
-  if (path.steps + stencil.reads_after > 1) load(stencil.window + point + ahead, after);
-  Fetched<T, taps, width> fetched;
-  fetch(stencil, column, point, fetched);
+  T others[stencil.places][width] = {};
+  T along[width] = {};
+  const auto fetch = [&] {
 #pragma unroll
-  for (int d = 1; d < steps_ahead; ++d) prefetch(stencil, point + d * ahead, path.steps, d);
+    for (int t = 0; t < taps; ++t) {
+      if (t < stencil.others) load(at(stencil.from[t], bytes), others[t]);
+    }
+    if (stencil.along_output < 0) return;
+    if (!stencil.along_window) load(at(stencil.along_from, bytes), along);
+    beside.fetch(at(stencil.along_from, bytes));
+  };
+  if (stencil.reads_before) load(at(stencil.window - walks.steps.stride, bytes), before);
+  load(at(stencil.window, bytes), here);
+  if (path.steps + stencil.reads_after > 1) load(at(stencil.window, bytes + ahead), after);
+  fetch();
 #pragma unroll 1
-  for (int left = path.steps; left > 0; --left, point += ahead) {
-    prefetch(stencil, point + steps_ahead * ahead, left, steps_ahead);
-    T along[width] = {};
-    if (stencil.along_output >= 0) {
-      if (stencil.along_window) copy(here, fetched.along);
-      sum_along(stencil.along, column, fetched, along);
-      if (!column.is_even) {
-        sum_at_edges(stencil.along, walks, path.k, stencil.along_from + point, along);
+  for (int left = path.steps;; --left) {
+    if (left > steps_ahead) {
+      prefetch(stencil.window, bytes + steps_ahead * ahead);
+#pragma unroll 1
+      for (int i = 0; i < stencil.inputs; ++i) {
+        prefetch(stencil.input[i], bytes + steps_ahead * ahead);
       }
     }
+    T sums[width] = {};
+    if (stencil.along_output >= 0) {
+      if (stencil.along_window) copy(here, along);
+      T all[reach + width + reach];
+      beside.exchange(along, all);
+#pragma unroll
+      for (int d = -reach; d <= reach; ++d) {
+        const RealOf<T> weight = stencil.along.interior[stencil_reach + d];
+        if (weight == 0) continue;
+#pragma unroll
+        for (int j = 0; j < width; ++j) sums[j] += weight * all[reach + j + d];
+      }
+    }
+    T sums_along[width];
+    copy(sums, sums_along);
 #pragma unroll
     for (int i = 0; i < outputs; ++i) {
       if (i >= stencil.count) continue;
-      T sums[width] = {};
-      if (i == stencil.along_output) copy(along, sums);
+      if (outputs > 1) {
+#pragma unroll
+        for (int j = 0; j < width; ++j) sums[j] = i == stencil.along_output ? sums_along[j] : T{};
+      }
       add(stencil.around[i][0], before, sums);
       add(stencil.around[i][1], here, sums);
       add(stencil.around[i][2], after, sums);
 #pragma unroll
-      for (int t = 0; t < taps; ++t) add(stencil.weight[i][t], fetched.others[t], sums);
-      store(sums, stencil.y[i] + point, column, walks, put);
+      for (int t = 0; t < taps; ++t) add(stencil.weight[i][t], others[t], sums);
+      store(sums, at(stencil.y[i], bytes), share, walks, path.k, put);
     }
     if (left == 1) break;
+    bytes += ahead;
     copy(here, before);
     copy(after, here);
-    if (left + stencil.reads_after > 2) load(stencil.window + point + 2 * ahead, after);
-    fetch(stencil, column, point + ahead, fetched);
+    if (left + stencil.reads_after > 2) load(at(stencil.window, bytes + ahead), after);
+    fetch();
+  }
+  // Written right after what is beside them, they are still put together in the cache.
+  if (is_even || !path.exists) return;
+  const index_t begin = path.block + path.bytes / sizeof(T) - path.k;
+#pragma unroll 1
+  for (int step = 0; step < path.steps; ++step) {
+#pragma unroll 1
+    for (index_t k = max(path.k, walks.begin); k < min(path.k + width, walks.end); ++k) {
+      if (k >= walks.even_begin && k < walks.even_end) continue;
+      put_uneven(stencil, walks.steps.stride, begin + step * walks.steps.stride + k, k, put);
+    }
   }
 }
 

@@ -8,6 +8,8 @@
 #include "array/update_math.hpp"
 #include "op/stencil_math.hpp"
 
+#include <cstdint>
+
 namespace weft::kernels {
 
 inline constexpr unsigned block_threads = 256;
@@ -21,6 +23,12 @@ struct Rim {
   StencilBox core;
   index_t points[2 * max_dims];
 };
+
+/// In 32 bits where they suffice, which is several times faster.
+__device__ inline index_t divide(index_t a, index_t b) {
+  if ((a | b) >> 32 != 0) return a / b;
+  return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+}
 
 template <class T, class Put>
 __global__ void __launch_bounds__(block_threads)
@@ -38,8 +46,9 @@ __global__ void __launch_bounds__(block_threads)
     index_t end = axis < cut ? rim.core.end[axis] : rim.box.end[axis];
     if (axis == cut && part % 2 == 0) end = rim.core.begin[axis];
     if (axis == cut && part % 2 == 1) begin = rim.core.end[axis];
-    at[axis] = begin + rest % (end - begin);
-    rest /= end - begin;
+    const index_t before = divide(rest, end - begin);
+    at[axis] = begin + rest - before * (end - begin);
+    rest = before;
     point += at[axis] * plan.strides[axis];
   }
   for (int output = 0; output < plan.outputs; ++output) {

@@ -7,6 +7,7 @@
 #include "op/cuda/stencil_rim.cuh"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weft::kernels {
@@ -16,7 +17,7 @@ inline constexpr index_t enough_blocks = 8192;
 /// Steps of a walk at most; what two walks share is read twice.
 inline constexpr index_t longest_walk = 16;
 /// The same where walks share nothing.
-inline constexpr index_t short_walk = 4;
+inline constexpr index_t short_walk = 8;
 /// More than the Laplacian of five axes has across the last one.
 inline constexpr int most_taps = 9;
 /// A core of fewer points is not worth a kernel of its own.
@@ -50,6 +51,17 @@ int walk_axis_of(const StencilPlan<T>& plan) {
   return plan.axes - (walks_along_rows(plan) ? 2 : 3);
 }
 
+/// How many steps a walk may have for all places in it to be within 32 bits, those that it looks
+/// ahead and other rows included; less than 1 where steps are too far.
+template <class T>
+index_t steps_in_reach(const StencilPlan<T>& plan) {
+  const int axis = walk_axis_of(plan);
+  if (axis < 0) return 1;
+  constexpr index_t half = (index_t{1} << 31) / static_cast<index_t>(sizeof(T));
+  if (plan.strides[plan.axes - 2] > half / block_threads * warp_lanes) return 0;
+  return half / plan.strides[axis] - steps_ahead - 1;
+}
+
 /// The place in CoreStencil::around of a tap; negative where it has none.
 inline int place_in_window(index_t shift, index_t stride) {
   if (shift == 0) return 1;
@@ -76,17 +88,19 @@ int window_input(const StencilPlan<T>& plan, int first, int count, index_t strid
 }
 
 /// Notes an input other than that of the window.
-template <class T, int outputs, int taps>
-void add_input(CoreStencil<T, outputs, taps>& stencil, const T* x) {
+template <class T, int outputs, int taps, int reach>
+bool add_input(CoreStencil<T, outputs, taps, reach>& stencil, const T* x) {
   const T** const end = stencil.input + stencil.inputs;
-  if (x == stencil.window || std::find(stencil.input, end, x) != end) return;
+  if (x == stencil.window || std::find(stencil.input, end, x) != end) return true;
+  if (stencil.inputs == static_cast<int>(std::size(stencil.input))) return false;
   stencil.input[stencil.inputs++] = x;
+  return true;
 }
 
-/// Describes `count` outputs from `first` on; false where they have too many taps.
-template <class T, int outputs, int taps>
+/// Describes `count` outputs from `first` on; false where they have too many taps, or too far ones.
+template <class T, int outputs, int taps, int reach>
 bool describe(const StencilPlan<T>& plan, int first, int count,
-              CoreStencil<T, outputs, taps>& stencil) {
+              CoreStencil<T, outputs, taps, reach>& stencil) {
   const int axis = walk_axis_of(plan);
   const index_t stride = axis < 0 ? 0 : plan.strides[axis];
   const int window = window_input(plan, first, count, stride);
@@ -111,18 +125,19 @@ bool describe(const StencilPlan<T>& plan, int first, int count,
       stencil.from[t] = tap->from;
       stencil.weight[i][t] = tap->weight;
       stencil.others = std::max(stencil.others, t + 1);
-      add_input(stencil, plan.x[tap->input]);
+      if (!add_input(stencil, plan.x[tap->input])) return false;
     }
   }
   for (int t = 0; t < plan.terms; ++t) {
     const StencilTerm<T>& term = plan.term[t];
     if (term.axis != plan.axes - 1 || term.output < first || term.output >= first + count) continue;
     if (stencil.along_output >= 0) return false;
+    if (std::max(term.reach_before, term.reach_after) > reach) return false;
     stencil.along_output = term.output - first;
     stencil.along_from = plan.x[term.input];
     stencil.along_window = term.input == window;
     stencil.along = term;
-    add_input(stencil, stencil.along_from);
+    if (!add_input(stencil, stencil.along_from)) return false;
   }
   return true;
 }
@@ -136,9 +151,9 @@ struct Core {
   index_t even_end;
 };
 
-template <int outputs, int taps, int width, class T, class Put>
+template <int outputs, int taps, int reach, int width, class T, class Put>
 void walk(Cuda device, const StencilPlan<T>& plan, const Core& core,
-          const CoreStencil<T, outputs, taps>& stencil, Put put) {
+          const CoreStencil<T, outputs, taps, reach>& stencil, Put put) {
   const int last = plan.axes - 1;
   const auto lane_of = [&](int axis) {
     return Lane{core.box.end[axis] - core.box.begin[axis], plan.strides[axis]};
@@ -171,34 +186,48 @@ void walk(Cuda device, const StencilPlan<T>& plan, const Core& core,
   const index_t walks_at_once = walks.along_rows ? block.y : 1;
   const index_t steps = parts_of(walks.steps.length, walks_at_once);
   const bool shares = walk_axis >= 0 && has_stencil(plan, walk_axis);
+  const index_t longest = std::min(shares ? longest_walk : short_walk, steps_in_reach(plan));
   walks.walk_length =
-      std::clamp(blocks * steps / enough_blocks, index_t{1}, shares ? longest_walk : short_walk);
+      static_cast<int>(std::clamp(blocks * steps / enough_blocks, index_t{1}, longest));
+  walks.thread_stride = static_cast<unsigned>(
+      walks.along_rows ? walks.walk_length * walks.steps.stride : walks.rows.stride);
   walks.walk_blocks = static_cast<unsigned>(parts_of(steps, walks.walk_length));
   blocks *= walks.walk_blocks;
-  walk_kernel<outputs, taps, width>
+  walk_kernel<outputs, taps, reach, width>
       <<<static_cast<unsigned>(blocks), block, 0, detail::stream_of(device)>>>(stencil, walks, put);
   detail::check_cuda_launch();
 }
 
 /// Walks if the outputs have so few taps.
-template <int outputs, int taps, int width, class T, class Put>
+template <int outputs, int taps, int reach, int width, class T, class Put>
 bool try_to_walk(Cuda device, const StencilPlan<T>& plan, const Core& core, int first, int count,
                  Put put) {
-  CoreStencil<T, outputs, taps> stencil;
-  if (!describe(plan, first, count, stencil)) return false;
-  walk<outputs, taps, width>(device, plan, core, stencil, put);
-  return true;
+  // Where packs have to be taken apart, one kernel does for all.
+  if constexpr (width < detail::Pack<T>::width && (reach < stencil_reach || taps == 0)) {
+    return false;
+  } else {
+    CoreStencil<T, outputs, taps, reach> stencil;
+    if (!describe(plan, first, count, stencil)) return false;
+    walk<outputs, taps, reach, width>(device, plan, core, stencil, put);
+    return true;
+  }
 }
 
 /// Outputs that read the same elements are computed together, up to three.
 template <int width, class T, class Put>
 void walk_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Put put) {
+  constexpr int far = stencil_reach;
   for (int first = 0; first < plan.outputs;) {
     int count = std::min(3, plan.outputs - first);
-    while (count > 1 && !try_to_walk<3, 2, width>(device, plan, core, first, count, put)) --count;
-    if (count == 1 && !try_to_walk<1, 2, width>(device, plan, core, first, 1, put) &&
-        !try_to_walk<1, 5, width>(device, plan, core, first, 1, put)) {
-      try_to_walk<1, most_taps, width>(device, plan, core, first, 1, put);
+    while (count > 1 && !try_to_walk<3, 2, 1, width>(device, plan, core, first, count, put) &&
+           !try_to_walk<3, 2, far, width>(device, plan, core, first, count, put)) {
+      --count;
+    }
+    if (count == 1 && !try_to_walk<1, 0, 1, width>(device, plan, core, first, 1, put) &&
+        !try_to_walk<1, 0, far, width>(device, plan, core, first, 1, put) &&
+        !try_to_walk<1, 2, 1, width>(device, plan, core, first, 1, put) &&
+        !try_to_walk<1, 2, far, width>(device, plan, core, first, 1, put)) {
+      try_to_walk<1, most_taps, far, width>(device, plan, core, first, 1, put);
     }
     first += count;
   }
@@ -223,7 +252,7 @@ void apply(Cuda device, const StencilPlan<T>& plan, const StencilBox& box, Put p
     end = std::clamp(plan.core_end[axis], begin, box.end[axis]);
     points *= end - begin;
   }
-  if (points < smallest_core ||
+  if (points < smallest_core || steps_in_reach(plan) < 1 ||
       *std::max_element(plan.across, plan.across + plan.outputs) > most_taps) {
     core.box.begin[0] = core.box.end[0] = box.end[0];
     return visit_rim(device, plan, box, core.box, put);
