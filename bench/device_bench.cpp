@@ -77,6 +77,51 @@ void compare_derivatives(bench::Report& report) {
   compare("gradient", gradient<float>(layout));
 }
 
+constexpr int iterations = 10;
+/// Arrays that an iteration of CGLS reads or writes if all that can be done in one pass is: two by
+/// A and two by its adjoint; q, r and again r; s, p and x, and again p and x.
+constexpr int passes = 12;
+/// The host does not look at norms: whole iterations are launched one after the other.
+constexpr index_t never = 1 << 20;
+
+/// On the Laplacian of 512^3 floats.
+void compare_cgls(bench::Report& report) {
+  const Layout layout = Layout::local({512, 512, 512}).on(gpu);
+  const auto a = laplacian<float>(layout, {.axes = {0, 1, 2}});
+  DistributedArray<float> x(layout);
+  DistributedArray<float> y(layout);
+  fill_random(y, 1);
+  Cgls solver(a, y, {.max_iterations = never, .relative_tolerance = 0, .check_every = never});
+  const std::size_t bytes = bytes_of(4.0 * static_cast<double>(y.local_count()));
+  const bench::Pair pair = bench::compare(rounds, 1, timed([&] {
+                                            for (int i = 0; i < iterations; ++i) solver.step();
+                                          }),
+                                          timed([&] {
+                                            for (int i = 0; i < iterations * passes / 2; ++i) {
+                                              copy_bytes(x.data(), gpu, y.data(), gpu, bytes);
+                                            }
+                                          }));
+  report.add("cgls, laplacian of 512^3 floats", "copy of as many bytes", pair, 1 / 0.8);
+}
+
+/// Where launches, not bytes, take the time.
+void time_small_cgls(bench::Report& report) {
+  const Layout layout = Layout::local({64, 64}).on(gpu);
+  const auto a = laplacian<float>(layout);
+  DistributedArray<float> y(layout);
+  fill_random(y, 1);
+  Cgls solver(a, y, {.max_iterations = never, .relative_tolerance = 0, .check_every = never},
+              {.damp = 1e-3});
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    times.push_back(bench::seconds(timed([&] {
+                      for (int i = 0; i < 1000; ++i) solver.step();
+                    })) /
+                    1000);
+  }
+  report.add_count("us per iteration of cgls, laplacian of 64^2", bench::median(times) * 1e6, 25);
+}
+
 /// Two ranks on the GPU fetch `width` planes across an axis from each other; the baseline is that
 /// each copies as many bytes.
 void compare_halo(bench::Report& report, const std::string& name, const Shape& shape, int axis,
@@ -152,6 +197,8 @@ int main(int argc, char** argv) {
   compare_arithmetic<double>(report, "1 GiB of doubles");
   compare_arithmetic<float>(report, "1 GiB of floats");
   compare_derivatives(report);
+  compare_cgls(report);
+  time_small_cgls(report);
   compare_halo(report, "halo of 32 MiB, first axis", {512, 1024, 1024}, 0, 8);
   compare_halo(report, "halo of 32 MiB, last axis", {1024, 1024, 512}, 2, 8);
   compare_halo(report, "halo of 4 MiB, first axis", {512, 1024, 1024}, 0, 1);
