@@ -106,6 +106,7 @@ struct Path {
 
     block = walks.origin + first_k + first_row * walks.rows.stride +
             first_walk * walks.walk_length * walks.steps.stride;
+#pragma unroll 1
     for (int axis = 0; axis < walks.outer_axes; ++axis) {
       block += next(static_cast<unsigned>(walks.outer[axis].length)) * walks.outer[axis].stride;
     }
@@ -218,7 +219,7 @@ struct Beside {
   }
 };
 
-/// What a thread puts of its packs: all, the elements that are in the core and even, or nothing.
+/// What a thread puts of its packs: all, the elements that are in the core, or nothing.
 enum class Share : int { whole, some, none };
 
 template <class T, int width, class Put>
@@ -235,36 +236,40 @@ __device__ void store(const T (&values)[width], T* y, Share share, const Walks& 
     __stcs(reinterpret_cast<int4*>(y), bits);  // leaves the cache to the inputs
     return;
   }
-  const index_t begin = max(walks.begin, walks.even_begin);
-  const index_t end = min(walks.end, walks.even_end);
 #pragma unroll
   for (int j = 0; j < width; ++j) {
-    if (k + j >= begin && k + j < end) put(values[j], y[j]);
+    if (k + j >= walks.begin && k + j < walks.end) put(values[j], y[j]);
   }
 }
 
-/// Puts an element near an end of its row, where taps along that are not those of others.
-template <class T, int outputs, int taps, int reach, class Put>
-__device__ void put_uneven(const CoreStencil<T, outputs, taps, reach>& stencil, index_t ahead,
-                           index_t point, index_t k, Put put) {
-  for (int i = 0; i < stencil.count; ++i) {
+/// The elements of a pack near an end of the row, whose taps along it are not those of others: a
+/// bit for each.
+template <int width>
+__device__ unsigned uneven_places(const Walks& walks, index_t k) {
+  unsigned places = 0;
+#pragma unroll
+  for (int j = 0; j < width; ++j) {
+    if (k + j < walks.even_begin || k + j >= walks.even_end) places |= 1U << j;
+  }
+  return places;
+}
+
+/// Sums of taps along the row for these elements. Those before and behind the core are not needed,
+/// and may lack neighbours.
+template <class T, int width>
+__device__ void sum_uneven(const StencilTerm<T>& term, unsigned places, const Walks& walks,
+                           index_t k, const T* x, T (&sums)[width]) {
+#pragma unroll
+  for (int j = 0; j < width; ++j) {
+    if ((places >> j & 1U) == 0 || k + j < walks.begin || k + j >= walks.end) continue;
+    const RealOf<T>* row = row_at(term, k + j);
     T sum{};
-    if (i == stencil.along_output) {
-      const RealOf<T>* row = row_at(stencil.along, k);
-      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-        const RealOf<T> weight = row[stencil_reach + d];
-        if (weight != 0) sum += weight * stencil.along_from[point + d];
-      }
+#pragma unroll 1
+    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+      const RealOf<T> weight = row[stencil_reach + d];
+      if (weight != 0) sum += weight * x[j + d];
     }
-    for (int d = -1; d <= 1; ++d) {
-      const RealOf<T> weight = stencil.around[i][1 + d];
-      if (weight != 0) sum += weight * stencil.window[point + d * ahead];
-    }
-    for (int t = 0; t < stencil.others; ++t) {
-      const RealOf<T> weight = stencil.weight[i][t];
-      if (weight != 0) sum += weight * stencil.from[t][point];
-    }
-    put(sum, stencil.y[i][point]);
+    sums[j] = sum;
   }
 }
 
@@ -274,10 +279,11 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(taps))
                 const __grid_constant__ Walks walks, Put put) {
   const Path<T, width> path(walks);
   if (path.steps <= 0) return;
-  const bool is_even = path.k >= walks.even_begin && path.k + width <= walks.even_end;
   const bool is_inside = path.k >= walks.begin && path.k + width <= walks.end;
-  Share share = !path.exists ? Share::none : is_even && is_inside ? Share::whole : Share::some;
-  asm volatile("" : "+r"(reinterpret_cast<int&>(share)));  // not to be found out again in each step
+  Share share = !path.exists ? Share::none : is_inside ? Share::whole : Share::some;
+  unsigned uneven = uneven_places<width>(walks, path.k);
+  // Not to be found out again in each step:
+  asm volatile("" : "+r"(reinterpret_cast<int&>(share)), "+r"(uneven));
   Beside<T, reach, width> beside(walks, path.k);
 
   const auto at = [&path](auto* array, unsigned bytes) {
@@ -329,6 +335,9 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(taps))
 #pragma unroll
         for (int j = 0; j < width; ++j) sums[j] += weight * all[reach + j + d];
       }
+      if (uneven != 0) {
+        sum_uneven(stencil.along, uneven, walks, path.k, at(stencil.along_from, bytes), sums);
+      }
     }
     T sums_along[width];
     copy(sums, sums_along);
@@ -352,17 +361,6 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(taps))
     copy(after, here);
     if (left + stencil.reads_after > 2) load(at(stencil.window, bytes + ahead), after);
     fetch();
-  }
-  // Written right after what is beside them, they are still put together in the cache.
-  if (is_even || !path.exists) return;
-  const index_t begin = path.block + path.bytes / sizeof(T) - path.k;
-#pragma unroll 1
-  for (int step = 0; step < path.steps; ++step) {
-#pragma unroll 1
-    for (index_t k = max(path.k, walks.begin); k < min(path.k + width, walks.end); ++k) {
-      if (k >= walks.even_begin && k < walks.even_end) continue;
-      put_uneven(stencil, walks.steps.stride, begin + step * walks.steps.stride + k, k, put);
-    }
   }
 }
 
