@@ -51,6 +51,12 @@ std::string list_of_demos() {
   return text;
 }
 
+std::string names_of_demos() {
+  std::string names;
+  for (const Demo& demo : demos()) names += (names.empty() ? "" : ", ") + demo.name;
+  return names;
+}
+
 class DemoCommand final : public Subcommand {
  public:
   CLI::App* declare(CLI::App& weft) override {
@@ -61,13 +67,15 @@ class DemoCommand final : public Subcommand {
     app->add_option("name", name_, "which one, or list")->capture_default_str();
     app->add_option("--shape", options_.shape, "extents of the model, as in --shape 32,96,160")
         ->delimiter(',');
-    app->add_option("--iterations", options_.iterations, "of each inversion, at most");
+    app->add_option("--iterations", options_.iterations,
+                    "of each inversion, at most; the demo's own number if not given");
     app->add_option("--noise", options_.noise,
                     "of the data, relative to them (poststack, reflectivity)")
         ->capture_default_str();
     app->add_option("--report", report_, "where to write the report; empty for none")
         ->capture_default_str();
     app->add_flag("--quiet", quiet_, "shows no progress");
+    app->footer("Demos:\n" + list_of_demos());
     return app;
   }
 
@@ -76,7 +84,7 @@ class DemoCommand final : public Subcommand {
     const auto found = std::find_if(demos().begin(), demos().end(),
                                     [&](const Demo& demo) { return demo.name == name_; });
     if (found == demos().end()) {
-      refuse("there is no demo '{}'; there are:\n{}", name_, list_of_demos());
+      refuse("there is no demo '{}'; there are {}", name_, names_of_demos());
     }
     demo_ = &*found;
     if (options_.shape.empty()) options_.shape = demo_->shape;
@@ -86,8 +94,8 @@ class DemoCommand final : public Subcommand {
     for (const index_t extent : options_.shape) {
       require(extent >= 8, "demo {}: an extent of {}; at least 8 are needed", name_, extent);
     }
-    require(options_.iterations >= 0, "demo {}: {} iterations; at least 1 is needed", name_,
-            options_.iterations);
+    require(options_.iterations.value_or(1) >= 1, "demo {}: {} iterations; at least 1 is needed",
+            name_, options_.iterations.value_or(1));
     require(options_.noise >= 0 && options_.noise < 10, "demo {}: a noise of {}; 0.1 is usual",
             name_, options_.noise);
     options_.progress = !quiet_;

@@ -5,6 +5,7 @@
 #include <weft/comm/comm.hpp>
 #include <weft/io/report.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace weft::app {
 struct DemoOptions {
   /// Of the model; empty for the demo's own.
   std::vector<index_t> shape;
-  /// Of each inversion; 0 for the demo's own.
-  index_t iterations = 0;
+  /// Of each inversion; the demo's own if not given.
+  std::optional<index_t> iterations;
   /// Relative to the data, where a demo adds some.
   double noise = 0.1;
   bool progress = true;

@@ -34,7 +34,7 @@ std::vector<Claim> run_derivative(const Comm& world, const DemoOptions& options,
   const DistributedArray<double> data = derivative * truth;
 
   SolverOptions solver;
-  solver.max_iterations = options.iterations > 0 ? options.iterations : 2 * shape[0];
+  solver.max_iterations = options.iterations.value_or(2 * shape[0]);
   solver.relative_tolerance = 1e-10;
   solver.progress = options.progress;
   const Solution<double> solution = cgls(derivative, data, solver);

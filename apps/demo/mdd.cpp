@@ -35,6 +35,7 @@ double taper(index_t frequency, index_t count) {
 std::vector<Claim> run_mdd(const Comm& world, const DemoOptions& options, HtmlReport& report) {
   const index_t receivers = options.shape[0];
   const index_t times_count = options.shape[1] | 1;  // odd: on both sides of zero
+  const index_t time_zero = times_count / 2;
   const index_t frequencies = times_count / 4;
   const index_t source = receivers / 2;
   const double df = 1 / (dt * static_cast<double>(times_count));
@@ -57,7 +58,7 @@ std::vector<Claim> run_mdd(const Comm& world, const DemoOptions& options, HtmlRe
 
   DistributedArray<double> truth(convolution.domain());
   truth.fill([&](const Index& at) {
-    const double time = dt * static_cast<double>(at[0] - times_count / 2);
+    const double time = dt * static_cast<double>(at[0] - time_zero);
     const auto distance = static_cast<double>(at[1] - source);
     double sum = 0;
     for (const auto& [depth, amplitude] : {std::pair(0.1, 1.0), std::pair(0.25, -0.7)}) {
@@ -69,7 +70,7 @@ std::vector<Claim> run_mdd(const Comm& world, const DemoOptions& options, HtmlRe
   const DistributedArray<double> data = convolution * truth;
 
   SolverOptions solver;
-  solver.max_iterations = options.iterations > 0 ? options.iterations : 60;
+  solver.max_iterations = options.iterations.value_or(60);
   solver.relative_tolerance = 1e-8;
   solver.progress = options.progress;
   const Solution<double> solution = cgls(convolution, data, solver);

@@ -93,7 +93,7 @@ std::vector<Claim> run_poststack(const Comm& world, const DemoOptions& options,
 
   const auto solver_options = [&](index_t iterations) {
     SolverOptions result;
-    result.max_iterations = options.iterations > 0 ? options.iterations : iterations;
+    result.max_iterations = options.iterations.value_or(iterations);
     result.relative_tolerance = 1e-6;
     result.progress = options.progress;
     return result;

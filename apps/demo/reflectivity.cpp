@@ -40,7 +40,7 @@ std::vector<Claim> run_reflectivity(const Comm& world, const DemoOptions& option
   add_noise(data, options.noise);
 
   SolverOptions solver;
-  solver.max_iterations = options.iterations > 0 ? options.iterations : 300;
+  solver.max_iterations = options.iterations.value_or(300);
   solver.relative_tolerance = 1e-4;
   solver.progress = options.progress;
   print(world, "least squares\n");

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -25,10 +24,15 @@ double epsilon_of(DType dtype) {
                           : std::numeric_limits<double>::epsilon();
 }
 
+/// Even data may have been computed, on other ranks with other rounding errors.
+double error_of_data(double epsilon) { return 1e3 * epsilon; }
+/// May be larger than that of sums.
+double error_of_operators(double epsilon) { return std::sqrt(epsilon); }
+
 index_t word_of(DType dtype) { return is_single(dtype) ? 4 : 8; }
 
 void add_facts(std::vector<Fact>& facts, const std::string& suffix, const Comm& comm,
-               const std::vector<StateArray>& arrays, const std::function<double(double)>& error) {
+               const std::vector<StateArray>& arrays, double (*error)(double epsilon)) {
   const std::vector<Sketch> sketches = sketches_of(comm, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const auto& [norm, sum] = sketches[i];
@@ -140,19 +144,16 @@ void Checkpoint::depends_on(std::string_view name, double value) {
 }
 
 template <Scalar T>
-void Checkpoint::depends_on(std::string_view name, const DistributedArray<T>& array) {
+void Checkpoint::depends_on(std::string_view name, const DistributedArray<T>& array,
+                            bool by_operators) {
   std::vector<StateArray> leaves;
   // Nobody changes it.
   add_leaves(leaves, std::string(name), const_cast<DistributedArray<T>&>(array));
-  // Data may have been computed, on other ranks with other rounding errors.
-  add_facts(facts_, "", comm_, leaves, [](double epsilon) { return 1e3 * epsilon; });
+  add_facts(facts_, "", comm_, leaves, by_operators ? error_of_operators : error_of_data);
 }
 
 std::optional<Checkpoint::Resumed> Checkpoint::begin(AnySolver& solver) {
-  // What a solver starts from depends on everything that it was given. Errors of an operator may
-  // be larger than those of sums.
-  add_facts(facts_, " at the start", comm_, SolverState(solver).arrays,
-            [](double epsilon) { return std::sqrt(epsilon); });
+  add_facts(facts_, " at the start", comm_, SolverState(solver).arrays, error_of_operators);
   if (!options_.resume || !is_there()) return std::nullopt;
   Resumed resumed = restore(solver);
   last_iteration_ = solver.iteration();
@@ -299,7 +300,7 @@ Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
 }
 
 #define INSTANTIATE(T) \
-  template void Checkpoint::depends_on(std::string_view, const DistributedArray<T>&);
+  template void Checkpoint::depends_on(std::string_view, const DistributedArray<T>&, bool);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -4,7 +4,7 @@
 #include <weft/array/reductions.hpp>
 #include <weft/core/dispatch.hpp>
 
-#include "solve/largest_eigenvalue.hpp"
+#include "solve/power_steps.hpp"
 #include "solve/problem.hpp"
 #include "solve/proximal_steps.hpp"
 
@@ -16,7 +16,9 @@
 namespace weft {
 namespace {
 
-/// Power iterations find a little less than the largest eigenvalue.
+/// Power iterations find a little less than the largest eigenvalue, these rarely by more than a few
+/// percent.
+constexpr PowerIterationOptions roughly{.max_iterations = 50, .tolerance = 1e-3};
 constexpr double safety = 1.05;
 /// What a step that was too long is multiplied with, and how often at most.
 constexpr double shorter = 0.7;
@@ -114,6 +116,7 @@ struct ProximalGradient<D, R>::State {
   }
 
   void begin();
+  double safe_step();
   double long_step();
   void sum_penalty_on_x();
   void step_from(const DistributedArray<D>& start, double weight);
@@ -142,6 +145,9 @@ struct ProximalGradient<D, R>::State {
   double step = 1;
   double size_of_y = 0;  // for rounding errors in backtracking
   bool found_no_step = false;
+  // Of the power iterations that the step is from, if it is.
+  detail::PowerEnd power_end = detail::PowerEnd::converged;
+  index_t power_iterations = 0;
 };
 
 /// Everything that the first look and the first iteration need.
@@ -156,8 +162,7 @@ void ProximalGradient<D, R>::State::begin() {
   } else if (options.backtracking) {
     step = long_step();
   } else {
-    const double largest = detail::largest_eigenvalue(a);
-    step = largest == 0 ? 1 : 1 / (safety * largest);
+    step = safe_step();
   }
   if (options.backtracking) {
     detail::sum_product(over_range(rr), y, y);
@@ -173,6 +178,15 @@ void ProximalGradient<D, R>::State::begin() {
   sum_changes();
   sum_penalty_on_x();
   finish_sums();
+}
+
+/// 1 / L, or a little less. Any if L is 0.
+template <Scalar D, Scalar R>
+double ProximalGradient<D, R>::State::safe_step() {
+  const detail::PowerSteps<D> steps = detail::power_steps(a.normal(), a.range(), roughly);
+  power_end = steps.end;
+  power_iterations = steps.found.iterations;
+  return steps.growth == 0 ? 1 : 1 / (safety * steps.growth);
 }
 
 /// The best step along the gradient, were there no penalty: at least 1 / L. Any if that is 0.
@@ -292,7 +306,27 @@ ProximalGradient<D, R>::ProximalGradient(const char* name, Momentum momentum,
                                    ista_options);
   objective_.reserve(this->history().capacity());
   state_->begin();
+  if (options.checkpoint) tell_problem();
   this->begin();
+}
+
+template <Scalar D, Scalar R>
+void ProximalGradient<D, R>::tell_problem() {
+  State& state = *state_;
+  const IstaOptions<D>& options = state.options;
+  this->depends_on("eps", options.eps);
+  this->depends_on("threshold", static_cast<double>(options.threshold));
+  this->depends_on("backtracking", options.backtracking ? 1 : 0);
+  this->depends_on("restart", options.restart ? 1 : 0);
+  if (options.step) this->depends_on("step", *options.step);
+  for (const double factor : options.decay) this->depends_on("decay", factor);
+  this->depends_on("y", state.y);
+  // An x of zero tells nothing of operators. Each iteration writes these before it reads them.
+  state.a.adjoint(state.r, state.next);
+  this->depends_on("the gradient", state.next, AnySolver::Origin::computed);
+  if (!state.c) return;
+  options.sparsifier->forward(state.next, *state.c);
+  this->depends_on("S times the gradient", *state.c, AnySolver::Origin::computed);
 }
 
 template <Scalar D, Scalar R>
@@ -320,6 +354,10 @@ template <Scalar D, Scalar R>
 typename ProximalGradient<D, R>::Findings ProximalGradient<D, R>::look() {
   const State& state = *state_;
   const auto sums = state.seen();
+  if (objective_.size() < this->history().size()) {
+    // The solver goes on from a checkpoint, whose last entry this is.
+    objective_.resize(this->history().size() - 1, std::numeric_limits<double>::quiet_NaN());
+  }
   objective_.push_back(0.5 * sums[State::rr] + state.options.eps * sums[State::penalty]);
   const double change = std::sqrt(sums[State::dx]);
   const double moved = state.has_momentum() ? std::sqrt(sums[State::dz]) : change;
@@ -329,7 +367,7 @@ typename ProximalGradient<D, R>::Findings ProximalGradient<D, R>::look() {
   findings.gradient_norm = moved / state.step;
   findings.converged = !state.decays(std::max<index_t>(this->iteration() - 1, 0)) &&
                        std::max(change, moved) <= this->threshold(std::sqrt(sums[State::xx]));
-  this->expect_finite(findings, "the step", state.step);
+  judge_step(findings);
   this->expect_finite(findings, "|y - A x|", findings.residual_norm);
   this->expect_finite(findings, "the change of x", change);
   this->expect_finite(findings, "|x' - z| / step", findings.gradient_norm);
@@ -344,6 +382,25 @@ typename ProximalGradient<D, R>::Findings ProximalGradient<D, R>::look() {
         this->iteration());
   }
   return findings;
+}
+
+/// Whether there is one.
+template <Scalar D, Scalar R>
+void ProximalGradient<D, R>::judge_step(Findings& findings) const {
+  const State& state = *state_;
+  const auto fail = [&](StopReason trouble, std::string_view why) {
+    findings.trouble = trouble;
+    findings.message = fmt::format("no step is found for iteration {}: in power iteration {}, {}",
+                                   this->iteration(), state.power_iterations, why);
+  };
+  if (state.power_end == detail::PowerEnd::not_finite) {
+    fail(StopReason::not_finite, "|AᴴA v| is not finite");
+  } else if (state.power_end == detail::PowerEnd::not_positive) {
+    fail(
+        StopReason::breakdown,
+        "Re<v, AᴴA v> is negative: the operator's adjoint is not its adjoint; see with dot_test()");
+  }
+  this->expect_finite(findings, "the step", state.step);
 }
 
 template <Scalar D, Scalar R>

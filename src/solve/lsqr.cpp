@@ -162,6 +162,8 @@ Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, DistributedArray<R> y, const Sol
   state.update_numbers(
       [](auto device, LsqrNumbers* numbers) { kernels::lsqr_begin(device, numbers); });
   step_v();
+  this->depends_on("damp", state.damp);
+  this->depends_on("y", state.y);
   this->begin();
 }
 

@@ -107,8 +107,8 @@ void AnySolver::depends_on(std::string_view name, double value) {
 }
 
 template <Scalar T>
-void AnySolver::depends_on(std::string_view name, const DistributedArray<T>& array) {
-  if (checkpoint_) checkpoint_->depends_on(name, array);
+void AnySolver::depends_on(std::string_view name, const DistributedArray<T>& array, Origin origin) {
+  if (checkpoint_) checkpoint_->depends_on(name, array, origin == Origin::computed);
 }
 
 bool AnySolver::resume() {
@@ -275,7 +275,7 @@ Solution<D> Solver<D>::described(DistributedArray<D> x, Norms norms) const {
 
 #define INSTANTIATE(D)      \
   template class Solver<D>; \
-  template void AnySolver::depends_on(std::string_view, const DistributedArray<D>&);
+  template void AnySolver::depends_on(std::string_view, const DistributedArray<D>&, Origin);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -116,7 +116,21 @@ TotalVariation<D, R>::TotalVariation(const LinearOperator<D, R>& a, DistributedA
   copy(this->x(), state.old);
   // With u = 0 and z = G x, an x0 that solves A x0 = y would not move, as if it were the solution.
   update_multiplier(0);
+  if (options.checkpoint) tell_problem();
   this->begin();
+}
+
+template <Scalar D, Scalar R>
+void TotalVariation<D, R>::tell_problem() {
+  State& state = *state_;
+  this->depends_on("mu", state.mu);
+  this->depends_on("rho", state.rho);
+  this->depends_on("inner_iterations", static_cast<double>(state.inner_iterations));
+  this->depends_on("the number of components of gradients", state.components);
+  this->depends_on("y", state.y);
+  // An x of zero tells nothing of the gradient. Each iteration writes w before it reads it.
+  state.g.forward(state.p, state.w);
+  this->depends_on("G p", state.w, AnySolver::Origin::computed);
 }
 
 template <Scalar D, Scalar R>

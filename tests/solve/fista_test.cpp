@@ -1,7 +1,6 @@
 // What ista and fista do in their iterations.
 
 #include <weft/core/error.hpp>
-#include <weft/core/stream.hpp>
 #include <weft/op/diagonal.hpp>
 #include <weft/op/first_derivative.hpp>
 #include <weft/op/function_operator.hpp>
@@ -9,6 +8,7 @@
 #include <weft/solve/ista.hpp>
 
 #include "solve/support/lasso.hpp"
+#include "solve/support/problems.hpp"
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
@@ -70,7 +70,7 @@ struct Counted {
 
 TEST(Fista, iterates_are_those_of_the_textbook) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, matrix_of_condition(20, 9, 30));
+    const Problem problem(comm, matrix_of_condition(20, 9, 30));
     const std::vector<double> x0 = some_vector(9, 4);
     const auto start = array_of(problem.a.domain(), x0);
     const SolverOptions options{.relative_tolerance = 0};
@@ -95,7 +95,7 @@ TEST(Fista, iterates_are_those_of_the_textbook) {
 TEST(Fista, momentum_and_restarts_save_iterations) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);  // there are many
-    const SparseProblem problem(comm, matrix_of_condition(24, 16, 10));
+    const Problem problem(comm, matrix_of_condition(24, 16, 10));
     const double eps = 1e-3;
     const SolverOptions options{.max_iterations = 10000, .relative_tolerance = 1e-9};
     const auto slow = ista(problem.a, problem.y, options, {.eps = eps});
@@ -113,7 +113,7 @@ TEST(Fista, momentum_and_restarts_save_iterations) {
 
 TEST(Fista, one_forward_and_one_adjoint_per_iteration) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_real_matrix(10, 14));
+    const Problem problem(comm, some_real_matrix(10, 14));
     Counted counted(problem.a);
     const auto count = [&](auto&& solver) {
       counted.forwards = counted.adjoints = 0;
@@ -142,20 +142,16 @@ TEST(Fista, one_forward_and_one_adjoint_per_iteration) {
 
 TEST(Fista, groups_with_problems_of_their_own) {
   on_ranks([](Comm comm) {
-    const Layout layout = Layout::scatter(comm, {12}).within(even_and_odd(comm.size()));
-    const bool odd = comm.rank() % 2 == 1;
-    DistributedArray<double> d(layout);
-    d.fill([&](const Index& at) { return odd ? 1.0 + static_cast<double>(at[0]) : 2.0; });
-    DistributedArray<double> y(layout);
-    y.fill(10.0);
+    const GroupsProblem problem(comm, 10);
+    const std::vector<double> scales = problem.d.to_host();
     for (const bool backtracking : {false, true}) {
-      const auto fit = fista(diagonal(d), y, exactly, {.eps = 5, .backtracking = backtracking});
+      const auto fit =
+          fista(diagonal(problem.d), problem.y, exactly, {.eps = 5, .backtracking = backtracking});
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
       EXPECT_EQ(comm.allreduce(fit.iterations, ReduceOp::max), fit.iterations);
       const std::vector<double> xs = fit.x.to_host();
       for (std::size_t i = 0; i < xs.size(); ++i) {
-        const double scale = d.to_host()[i];
-        EXPECT_NEAR(xs[i], 10 / scale - 5 / (scale * scale), 1e-10);
+        EXPECT_NEAR(xs[i], 10 / scales[i] - 5 / (scales[i] * scales[i]), 1e-10);
       }
     }
   });
@@ -166,41 +162,19 @@ TEST(Fista, one_collective_per_iteration) {
     comm.check_calls(false);
     const index_t several = comm.size() > 1 ? 1 : 0;
     const auto calls = [&](const Layout& layout, const IstaOptions<double>& how) {
-      DistributedArray<double> d(layout);
-      d.fill([](const Index& at) { return 1.0 + 0.01 * static_cast<double>(at[0]); });
+      const auto a = diagonal_of(layout, [](double i) { return 1 + 0.01 * i; });
       const auto y = make_array<double>(layout, 2);
-      Ista slow(diagonal(d), y, {.relative_tolerance = 0}, how);
-      Fista fast(diagonal(d), y, {.relative_tolerance = 0}, how);
-      const index_t of_slow = calls_of(comm, [&] {
-        for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow.step());
-      });
-      EXPECT_EQ(of_slow, calls_of(comm, [&] {
-                  for (int i = 0; i < 4; ++i) EXPECT_TRUE(fast.step());
-                }));
-      EXPECT_EQ(of_slow % 4, 0);
-      return of_slow / 4;
+      Ista slow(a, y, {.relative_tolerance = 0}, how);
+      Fista fast(a, y, {.relative_tolerance = 0}, how);
+      const index_t of_slow = calls_per_iteration(comm, slow);
+      EXPECT_EQ(of_slow, calls_per_iteration(comm, fast));
+      return of_slow;
     };
     const Layout cut = Layout::scatter(comm, {40});
     EXPECT_EQ(calls(cut, {}), several);
     EXPECT_EQ(calls(cut, {.sparsifier = identity<double>(cut)}), several);
     EXPECT_EQ(calls(cut, {.step = 0.1, .backtracking = true}), several);  // short enough at once
     EXPECT_EQ(calls(Layout::replicated(comm, {40}), {}), 0);
-  });
-}
-
-TEST(Fista, waits_for_the_device_only_to_look) {
-  on_ranks([](Comm comm) {
-    const std::string route = comm.route(other_device()).name;
-    if (route != "self" && route != "thread" && route != "nccl") return;
-    comm.check_calls(false);
-    const auto a = first_derivative<double>(Layout::scatter(comm, {30}).on(other_device()));
-    Fista solver(a, make_array<double>(a.range(), 1), {.relative_tolerance = 0, .check_every = 5});
-    comm.barrier();
-    const index_t before = Stream::host_waits();
-    comm.barrier();
-    for (int i = 0; i < 4; ++i) solver.step();
-    comm.barrier();
-    EXPECT_EQ(Stream::host_waits(), before);
   });
 }
 
@@ -223,33 +197,34 @@ TEST(Fista, iterations_allocate_nothing) {
 TEST(Fista, numbers_that_are_not_finite) {
   on_ranks([](Comm comm) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    const SparseProblem problem(comm, matrix_of_condition(11, 5, 10));
+    const Problem problem(comm, matrix_of_condition(11, 5, 10));
     std::vector<double> data = problem.data;
     data[7] = nan;
     const auto fit = ista(problem.a, array_of(problem.a.range(), data));
     EXPECT_EQ(fit.reason, StopReason::not_finite);
-    EXPECT_NE(fit.message.find("iteration 0"), std::string::npos) << fit.message;
-    EXPECT_EQ(ista(nan * problem.a, problem.y).reason, StopReason::not_finite);
+    expect_says(fit.message, "iteration 0");
+    for (const auto& no_step :
+         {ista(nan * problem.a, problem.y), fista(nan * problem.a, problem.y)}) {
+      EXPECT_EQ(no_step.reason, StopReason::not_finite);
+      EXPECT_EQ(no_step.iterations, 0);
+      expect_says(no_step.message, "|AᴴA v| is not finite");
+      expect_says(no_step.message, "in power iteration 1");
+      expect_near(no_step.x, std::vector<double>(5), 0);
+    }
+    // One that fails while the step is looked for, after the first residual.
+    const auto late = ista(failing_operator(problem.a, 3), problem.y);
+    EXPECT_EQ(late.reason, StopReason::not_finite);
+    expect_says(late.message, "in power iteration 3");
 
     // An operator that fails on the way: x remains what it was before.
     for (const bool backtracking : {false, true}) {
       for (const index_t check_every : {1, 5}) {
-        int applied = 0;
-        const auto failing = function_operator<double>(
-            problem.a.domain(), problem.a.range(),
-            [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
-              problem.a.forward(x, y);
-              if (++applied > 3) y.fill(nan);
-            },
-            [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
-              problem.a.adjoint(y, x);
-            });
+        const auto failing = failing_operator(problem.a, 3);
         Fista solver(failing, problem.y, {.check_every = check_every},
                      {.eps = 0.2, .step = 0.9, .backtracking = backtracking});
         solver.run();
         EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
-        const auto where = fmt::format("iteration {}", check_every == 1 ? 3 : 5);
-        EXPECT_NE(solver.message().find(where), std::string::npos) << solver.message();
+        expect_says(solver.message(), fmt::format("iteration {}", check_every == 1 ? 3 : 5));
         const auto before =
             textbook(problem.matrix, problem.data, 0.2, 0.9, true, true, std::vector<double>(5), 2);
         expect_near(solver.x(), before.back(), 1e-12);
@@ -258,12 +233,30 @@ TEST(Fista, numbers_that_are_not_finite) {
   });
 }
 
+TEST(Fista, operators_whose_adjoint_is_none) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(9, 4));
+    const auto wrong = function_operator<double>(
+        problem.a.domain(), problem.a.range(),
+        [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
+          problem.a.forward(x, y);
+        },
+        [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
+          problem.a.adjoint(y, x, {-1, 0});
+        });
+    const auto fit = fista(wrong, problem.y);
+    EXPECT_EQ(fit.reason, StopReason::breakdown);
+    expect_says(fit.message, "dot_test");
+    expect_says(fit.message, "in power iteration 1");
+  });
+}
+
 TEST(Fista, steps_that_are_too_long) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_real_matrix(9, 4));
+    const Problem problem(comm, some_real_matrix(9, 4));
     const auto fit = fista(problem.a, problem.y, {.max_iterations = 1000}, {.eps = 1, .step = 1});
     EXPECT_EQ(fit.reason, StopReason::not_finite);
-    EXPECT_NE(fit.message.find("is the step, 1, longer"), std::string::npos) << fit.message;
+    expect_says(fit.message, "is the step, 1, longer");
     for (const double value : whole(fit.x)) EXPECT_TRUE(std::isfinite(value));
 
     // No step is short enough for what is not linear.
@@ -276,7 +269,7 @@ TEST(Fista, steps_that_are_too_long) {
     const auto lost = ista(far, array_of(problem.a.domain(), some_vector(4, 1)), {},
                            {.step = 1, .backtracking = true});
     EXPECT_EQ(lost.reason, StopReason::breakdown) << lost.message;
-    EXPECT_NE(lost.message.find("not linear"), std::string::npos) << lost.message;
+    expect_says(lost.message, "not linear");
   });
 }
 

@@ -5,6 +5,7 @@
 #include <weft/solve/ista.hpp>
 
 #include "solve/support/lasso.hpp"
+#include "solve/support/problems.hpp"
 #include "support/ranks.hpp"
 
 #include <algorithm>
@@ -125,7 +126,7 @@ TEST(Ista, thresholds_keep_the_phase_of_complex_numbers) {
 
 TEST(Ista, orthogonal_operators_take_one_step) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_orthonormal(13, 13));
+    const Problem problem(comm, some_orthonormal(13, 13));
     const std::vector<double> u = product(transposed(problem.matrix), problem.data);
     for (const Threshold threshold : all_thresholds) {
       const double eps = 4;
@@ -152,7 +153,7 @@ TEST(Ista, finds_what_coordinate_descent_finds) {
          {std::tuple{17, 6, 40.0}, std::tuple{17, 6, 0.0}, std::tuple{7, 12, 60.0}}) {
       for (const Device device : {Device::cpu(), other_device()}) {
         if (device != Device::cpu() && eps != 40) continue;  // debug is slow
-        const SparseProblem problem(comm, some_real_matrix(rows, columns), device);
+        const Problem problem(comm, some_real_matrix(rows, columns), device);
         const std::vector<double> expected = lasso(problem.matrix, problem.data, eps);
         const double least =
             objective(problem.matrix, problem.data, eps, Threshold::soft, expected);
@@ -175,7 +176,7 @@ TEST(Ista, finds_what_coordinate_descent_finds) {
 
 TEST(Ista, the_objective_falls_and_is_that_of_x) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_real_matrix(10, 14));
+    const Problem problem(comm, some_real_matrix(10, 14));
     const auto start = array_of(problem.a.domain(), some_vector(14, 3));
     for (const Threshold threshold : all_thresholds) {
       for (const bool backtracking : {false, true}) {
@@ -206,7 +207,7 @@ TEST(Ista, the_objective_falls_and_is_that_of_x) {
 TEST(Ista, finds_the_step) {
   on_ranks([](Comm comm) {
     for (const auto& matrix : {some_real_matrix(15, 9), matrix_of_condition(12, 12, 1e3)}) {
-      const SparseProblem problem(comm, matrix);
+      const Problem problem(comm, matrix);
       const double largest = largest_eigenvalue(matrix);
       const Ista solver(problem.a, problem.y);
       EXPECT_LE(solver.step_length() * largest, 1);
@@ -230,39 +231,33 @@ TEST(Ista, all_pairs_of_scalars) {
     const auto check = [&]<Scalar D, Scalar R>(D, R) {
       const auto a = some_operator<D, R>(Layout::scatter(comm, {7}), Layout::scatter(comm, {9}), 1);
       const auto y = make_array<R>(a.range(), 4);
-      const bool single = std::same_as<Real<D>, float>;
       const double eps = 50;
-      const SolverOptions options{.max_iterations = single ? 300 : 10000,
-                                  .relative_tolerance = single ? 1e-6 : 1e-14};
+      const SolverOptions options{
+          .max_iterations = static_cast<index_t>(by_precision<D>(10000, 300)),
+          .relative_tolerance = by_precision<D>(1e-14, 1e-6)};
       const auto fit = fista(a, y, options, {.eps = eps});
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
-      expect_optimal(a, y, eps, fit.x, single ? 1e-2 : 1e-8);
+      expect_optimal(a, y, eps, fit.x, by_precision<D>(1e-8, 1e-2));
       const auto tried = ista(a, y, options, {.eps = eps, .backtracking = true});
-      expect_optimal(a, y, eps, tried.x, single ? 1 : 1e-7);
+      expect_optimal(a, y, eps, tried.x, by_precision<D>(1e-7, 1));
       if constexpr (is_complex<D>) {
         // A unitary operator that does not change sizes does not change what is found.
         DistributedArray<D> phases(a.domain());
         phases.fill(
             [](const Index& at) { return std::polar(Real<D>{1}, static_cast<Real<D>>(at[0])); });
         const auto turned = fista(a, y, options, {.eps = eps, .sparsifier = diagonal(phases)});
-        expect_near(turned.x, parts_of(whole(fit.x)), single ? 1e-4 : 1e-9);
+        expect_near(turned.x, parts_of(whole(fit.x)), by_precision<D>(1e-9, 1e-4));
       }
     };
-#define CHECK_PAIR(D, R) check(D{}, R{});
-    WEFT_FOR_EACH_OPERATOR(CHECK_PAIR)
-#undef CHECK_PAIR
+    for_operator_scalars(check);
   });
 }
 
 TEST(Ista, all_layouts) {
   on_ranks([](Comm comm) {
     using T = std::complex<double>;
-    const Layout cut = Layout::scatter(comm, {5});
-    const Layout copies = Layout::replicated(comm, {2});
-    const Layout groups = Layout::scatter(comm, {4}).within(even_and_odd(comm.size()));
     bool backtracking = false;
-    const auto solve = [&](const Layout& domain, const Layout& range) {
-      SCOPED_TRACE(domain.describe() + " to " + range.describe());
+    for_problem_layouts(comm, [&](const Layout& domain, const Layout& range) {
       const auto a = some_operator<T>(domain, range, 2);
       const auto y = make_array<T>(range, 6);
       backtracking = !backtracking;
@@ -271,15 +266,7 @@ TEST(Ista, all_layouts) {
                 {.eps = 50, .sparsifier = identity<T>(domain), .backtracking = backtracking});
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
       expect_optimal(a, y, 50, fit.x, 0.1);
-    };
-    const Layout tall = Layout::scatter(comm, {12});
-    const Layout mixed = Layout::stack({copies, cut, groups, Layout::stack({cut, copies})});
-    for_operator_layouts<std::complex<float>>(comm, {3, 2}, [&](const Layout& layout) {
-      if (layout.comm() == comm) solve(layout, tall.on(layout.device()));
     });
-    solve(Layout::stack({copies, cut, copies}), mixed);
-    solve(mixed.on(other_device()), Layout::stack({tall, mixed}).on(other_device()));
-    solve(Layout::local({3}), Layout::local({7}));
   });
 }
 
@@ -288,7 +275,7 @@ TEST(Ista, is_sparse_under_an_operator) {
     const index_t n = 9;
     const double eps = 30;
     const RealMatrix basis = some_orthonormal(n, n, 3);
-    const SparseProblem problem(comm, some_real_matrix(14, n));
+    const Problem problem(comm, some_real_matrix(14, n));
     const auto s = operator_of(comm, basis);
     const std::vector<double> c =
         lasso(product(problem.matrix, transposed(basis)), problem.data, eps);
@@ -314,7 +301,7 @@ TEST(Ista, is_sparse_under_an_operator) {
 
 TEST(Ista, decay_is_over_before_it_converges) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_real_matrix(17, 6));
+    const Problem problem(comm, some_real_matrix(17, 6));
     const double eps = 40;
     const auto fit =
         ista(problem.a, problem.y, exactly, {.eps = eps, .decay = {1000, 1000, 30, 2}});
@@ -337,7 +324,7 @@ TEST(Ista, decay_is_over_before_it_converges) {
 
 TEST(Ista, nothing_to_do) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_real_matrix(9, 4));
+    const Problem problem(comm, some_real_matrix(9, 4));
     const DistributedArray<double> zero(problem.a.range());
     EXPECT_EQ(fista(problem.a, zero).iterations, 0);
     // The largest eps for which x is not 0 is the largest element of |Aᴴ y|.
@@ -366,7 +353,7 @@ TEST(Ista, nothing_to_do) {
 
 TEST(Ista, refuses_what_does_not_fit) {
   on_ranks([](Comm comm) {
-    const SparseProblem problem(comm, some_real_matrix(9, 4));
+    const Problem problem(comm, some_real_matrix(9, 4));
     const auto& a = problem.a;
     const auto& y = problem.y;
     const double nan = std::nan("");

@@ -1,16 +1,13 @@
 #include <weft/core/error.hpp>
-#include <weft/core/stream.hpp>
-#include <weft/op/blocks.hpp>
 #include <weft/op/diagonal.hpp>
 #include <weft/op/first_derivative.hpp>
-#include <weft/op/function_operator.hpp>
 #include <weft/op/identity.hpp>
 #include <weft/op/matrix_mult.hpp>
 #include <weft/op/zero.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/lsqr.hpp>
 
-#include "solve/support/dense.hpp"
+#include "solve/support/problems.hpp"
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
@@ -42,17 +39,6 @@ std::vector<double> inverse_diagonal(const RealMatrix& a, double damp) {
 }
 
 double frobenius_norm(const RealMatrix& a) { return size_of_vector(a.values); }
-
-/// Diagonal, so that everything is known: d(0), d(1) ...
-LinearOperator<double> diagonal_of(const Layout& layout, double (*d)(double)) {
-  DistributedArray<double> values(layout);
-  values.fill([&](const Index& at) { return d(static_cast<double>(at[0])); });
-  return diagonal(values);
-}
-
-void expect_says(const std::string& message, const std::string& words) {
-  EXPECT_NE(message.find(words), std::string::npos) << message;
-}
 
 }  // namespace
 
@@ -195,33 +181,26 @@ TEST(Lsqr, all_pairs_of_scalars) {
       const Layout range = Layout::scatter(comm, {13});
       const auto a = some_operator<D, R>(domain, range, 1);
       const RealMatrix matrix = real_matrix(some_matrix<D, R>(13, 5, 1));
-      const bool single = std::same_as<Real<D>, float>;
       const double damp = 1.5;
       const auto expected = least_squares(matrix, parts_of(global_values<R>(range, 4)), damp);
       for (const bool started : {false, true}) {
         LsqrOptions<D> options{.damp = damp};
         if (started) options.x0 = make_array<D>(domain, 2);
-        const auto fit =
-            lsqr(a, make_array<R>(range, 4),
-                 {.max_iterations = 15, .relative_tolerance = single ? 1e-6 : 1e-12}, options);
-        expect_near(fit.x, expected, single ? 1e-4 : 1e-10);
+        const auto fit = lsqr(
+            a, make_array<R>(range, 4),
+            {.max_iterations = 15, .relative_tolerance = by_precision<D>(1e-12, 1e-6)}, options);
+        expect_near(fit.x, expected, by_precision<D>(1e-10, 1e-4));
         EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
       }
     };
-#define CHECK_PAIR(D, R) check(D{}, R{});
-    WEFT_FOR_EACH_OPERATOR(CHECK_PAIR)
-#undef CHECK_PAIR
+    for_operator_scalars(check);
   });
 }
 
 TEST(Lsqr, all_layouts) {
   on_ranks([](Comm comm) {
     using T = std::complex<double>;
-    const Layout cut = Layout::scatter(comm, {5});
-    const Layout copies = Layout::replicated(comm, {2});
-    const Layout groups = Layout::scatter(comm, {4}).within(even_and_odd(comm.size()));
-    const auto solve = [&](const Layout& domain, const Layout& range) {
-      SCOPED_TRACE(domain.describe() + " to " + range.describe());
+    for_problem_layouts(comm, [](const Layout& domain, const Layout& range) {
       const auto a = some_operator<T>(domain, range, 2);
       const RealMatrix matrix = real_matrix(some_matrix<T, T>(range.count(), domain.count(), 2));
       for (const double damp : {0.0, 2.0}) {
@@ -232,16 +211,7 @@ TEST(Lsqr, all_layouts) {
         const auto expected = least_squares(matrix, parts_of(global_values<T>(range, 6)), damp);
         expect_near(fit.x, expected, 1e-8);
       }
-    };
-    const Layout tall = Layout::scatter(comm, {12});
-    const Layout mixed = Layout::stack({copies, cut, groups, Layout::stack({cut, copies})});
-    for_operator_layouts<std::complex<float>>(comm, {3, 2}, [&](const Layout& layout) {
-      if (layout.comm() == comm) solve(layout, tall.on(layout.device()));
     });
-    solve(Layout::stack({copies, cut, copies}), mixed);
-    solve(mixed, Layout::stack({mixed, tall}));
-    solve(mixed.on(other_device()), Layout::stack({tall, mixed}).on(other_device()));
-    solve(Layout::local({3}), Layout::local({7}));
   });
 }
 
@@ -395,14 +365,9 @@ TEST(Lsqr, stays_where_it_is_when_nothing_is_left) {
 
 TEST(Lsqr, stacked_operators) {
   on_ranks([](Comm comm) {
-    const Layout line = Layout::scatter(comm, {16});
-    const auto D = first_derivative<double>(line, {.kind = DerivativeKind::forward});
-    const auto a = vstack({identity<double>(line), 3.0 * D});
-    DistributedArray<double> y(a.range());
-    y.part(0).from_host(local_values<double>(line, 3));
-    const auto fit = lsqr(a, y, {.relative_tolerance = 1e-13});
-    const auto other = cgls(a, y, {.relative_tolerance = 1e-13});
-    expect_near(fit.x, whole(other.x), 1e-11);
+    const SmoothLine line(comm);
+    const auto fit = lsqr(line.a, line.y, {.relative_tolerance = 1e-13});
+    expect_near(fit.x, least_squares(line.matrix, line.data), 1e-11);
   });
 }
 
@@ -413,22 +378,15 @@ TEST(Lsqr, two_collectives_per_iteration) {
     const auto calls = [&](const LinearOperator<double>& a, const SolverOptions& options,
                            const LsqrOptions<double>& lsqr_options = {}) {
       Lsqr solver(a, make_array<double>(a.range(), 2), options, lsqr_options);
-      const index_t seen = calls_of(comm, [&] {
-        for (int i = 0; i < 4; ++i) EXPECT_TRUE(solver.step());
-      });
-      EXPECT_EQ(seen % 4, 0);
-      return seen / 4;
+      return calls_per_iteration(comm, solver);
     };
-    const auto spread = [](const Layout& layout) {
-      return diagonal_of(layout, [](double i) { return 1 + i; });
-    };
-    const auto a = spread(Layout::scatter(comm, {40}));
+    const auto a = slow_operator(Layout::scatter(comm, {40}));
     const auto x0 = make_array<double>(a.domain(), 5);
     EXPECT_EQ(calls(a, {}), 2 * several);
     EXPECT_EQ(calls(a, {}, {.damp = 0.1, .variance = true}), 2 * several);
     EXPECT_EQ(calls(a, {}, {.damp = 0.1, .x0 = x0}), 2 * several);
     EXPECT_EQ(calls(a, {.check_every = 3}), 2 * several);
-    EXPECT_EQ(calls(spread(Layout::replicated(comm, {40})), {}), 0);
+    EXPECT_EQ(calls(slow_operator(Layout::replicated(comm, {40})), {}), 0);
     // The model on every rank: its sums need no message, and the adjoint is one.
     const auto rows = matrix_mult(make_array<double>(Layout::scatter(comm, {30, 20})));
     EXPECT_EQ(calls(rows, {}), 2 * several);
@@ -452,27 +410,6 @@ TEST(Lsqr, iterations_allocate_nothing) {
   });
 }
 
-TEST(Lsqr, waits_for_the_device_only_to_look) {
-  on_ranks([](Comm comm) {
-    const std::string route = comm.route(other_device()).name;
-    if (route != "self" && route != "thread" && route != "nccl") return;
-    comm.check_calls(false);
-    const auto a =
-        diagonal_of(Layout::scatter(comm, {30}).on(other_device()), [](double i) { return 1 + i; });
-    Lsqr solver(a, make_array<double>(a.range(), 1), {.relative_tolerance = 0, .check_every = 5},
-                {.damp = 0.1, .variance = true});
-    comm.barrier();
-    const index_t before = Stream::host_waits();
-    comm.barrier();
-    for (int i = 0; i < 4; ++i) solver.step();
-    comm.barrier();
-    EXPECT_EQ(Stream::host_waits(), before);
-    comm.barrier();
-    solver.step();
-    EXPECT_GT(Stream::host_waits(), before);
-  });
-}
-
 TEST(Lsqr, numbers_that_are_not_finite) {
   on_ranks([](Comm comm) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -487,17 +424,8 @@ TEST(Lsqr, numbers_that_are_not_finite) {
     // An operator that fails on the way: x remains the last that could be known.
     for (const bool in_adjoint : {false, true}) {
       for (const index_t check_every : {1, 5}) {
-        int applied = 0;
-        const auto failing = function_operator<double>(
-            problem.a.domain(), problem.a.range(),
-            [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
-              problem.a.forward(x, y);
-              if (++applied > 2 && !in_adjoint) y.fill(nan);
-            },
-            [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
-              problem.a.adjoint(y, x);
-              if (applied > 2 && in_adjoint) x.fill(nan);
-            });
+        const auto failing =
+            failing_operator(problem.a, 2, in_adjoint ? FailsIn::adjoint : FailsIn::forward);
         Lsqr solver(failing, problem.y, {.check_every = check_every});
         solver.run();
         EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
@@ -512,18 +440,12 @@ TEST(Lsqr, numbers_that_are_not_finite) {
 
 TEST(Lsqr, groups_of_ranks_stop_together) {
   on_ranks([](Comm comm) {
-    // Each group has a problem of its own, which takes longer on odd ranks.
-    const Layout layout = Layout::scatter(comm, {12}).within(even_and_odd(comm.size()));
-    const bool odd = comm.rank() % 2 == 1;
-    DistributedArray<double> d(layout);
-    d.fill([&](const Index& at) { return odd ? 1.0 + static_cast<double>(at[0]) : 2.0; });
-    DistributedArray<double> y(layout);
-    y.fill(1.0);
-    const auto fit = lsqr(diagonal(d), y, {.relative_tolerance = 1e-10});
+    const GroupsProblem problem(comm, 1);
+    const auto a = diagonal(problem.d);
+    const auto fit = lsqr(a, problem.y, {.relative_tolerance = 1e-10});
     EXPECT_EQ(fit.reason, StopReason::converged);
     EXPECT_EQ(comm.allreduce(fit.iterations, ReduceOp::max), fit.iterations);
-    const auto product = diagonal(d) * fit.x;
-    for (const double value : product.to_host()) EXPECT_NEAR(value, 1, 1e-8);
+    for (const double value : (a * fit.x).to_host()) EXPECT_NEAR(value, 1, 1e-8);
   });
 }
 

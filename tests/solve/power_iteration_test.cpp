@@ -1,6 +1,6 @@
+#include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
-#include <weft/op/diagonal.hpp>
 #include <weft/op/first_derivative.hpp>
 #include <weft/op/function_operator.hpp>
 #include <weft/op/identity.hpp>
@@ -8,7 +8,7 @@
 #include <weft/op/zero.hpp>
 #include <weft/solve/power_iteration.hpp>
 
-#include "solve/support/dense.hpp"
+#include "solve/support/problems.hpp"
 #include "support/ranks.hpp"
 
 #include <algorithm>
@@ -48,14 +48,6 @@ std::vector<double> singular_values(RealMatrix a) {
   for (index_t i = 0; i < a.columns; ++i) values.push_back(std::sqrt(dot(i, i)));
   std::sort(values.rbegin(), values.rend());
   return values;
-}
-
-/// With eigenvalues d(0), d(1) ...
-template <class D>
-LinearOperator<double> diagonal_of(const Layout& layout, D d) {
-  DistributedArray<double> values(layout);
-  values.fill([&](const Index& at) { return d(static_cast<double>(at[0])); });
-  return diagonal(values);
 }
 
 }  // namespace
@@ -145,6 +137,19 @@ TEST(PowerIteration, stops_at_its_limits) {
     const index_t calls =
         calls_of(comm, [&] { power_iteration(a, {.max_iterations = 7, .tolerance = 0}); });
     EXPECT_EQ(calls, comm.size() > 1 ? 8 : 0);
+  });
+}
+
+TEST(PowerIteration, eigenvalues_grow) {
+  on_ranks([](Comm comm) {
+    const auto a = slow_operator(Layout::scatter(comm, {30}));
+    double last = 0;
+    for (index_t k = 1; k <= 20; ++k) {
+      const double now = power_iteration(a, {.max_iterations = k, .tolerance = 0}).eigenvalue;
+      EXPECT_GT(now, last);
+      last = now;
+    }
+    EXPECT_LE(last, 30);
   });
 }
 
@@ -246,9 +251,7 @@ TEST(PowerIteration, condition_between_all_pairs_of_scalars) {
       const double tolerance = std::same_as<Real<D>, float> ? 1e-3 : 1e-9;
       EXPECT_NEAR(condition_estimate(a).condition, expected, tolerance * expected);
     };
-#define CHECK_PAIR(D, R) check(D{}, R{});
-    WEFT_FOR_EACH_OPERATOR(CHECK_PAIR)
-#undef CHECK_PAIR
+    for_operator_scalars(check);
   });
 }
 
@@ -274,6 +277,16 @@ TEST(PowerIteration, refuses_what_does_not_fit) {
     const auto bad = diagonal_of(line, [&](double i) { return i == 3 ? nan : 1.0; });
     refused({"power_iteration", "not finite"}, [&] { power_iteration(bad); });
     refused({"condition_estimate", "not finite"}, [&] { condition_estimate(bad); });
+    refused({"largest_singular_value", "not finite"}, [&] { largest_singular_value(bad); });
+    const auto copies = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
+      y = x;
+    };
+    const auto turned = [](const DistributedArray<double>& y, DistributedArray<double>& x) {
+      x = -1.0 * y;
+    };
+    const auto wrong = function_operator<double>(line, line, copies, turned);
+    refused({"largest_singular_value", "dot_test", "iteration 1"},
+            [&] { largest_singular_value(wrong); });
   });
 }
 

@@ -7,7 +7,7 @@
 #include <weft/op/identity.hpp>
 #include <weft/solve/total_variation.hpp>
 
-#include "solve/support/dense.hpp"
+#include "solve/support/problems.hpp"
 #include "support/allocations.hpp"
 #include "support/ranks.hpp"
 
@@ -158,25 +158,33 @@ TEST(TotalVariation, denoises_a_line) {
 }
 
 TEST(TotalVariation, is_optimal_on_a_line_by_its_certificate) {
-  // x is the solution if the running sum of y - x stays within mu, ends at 0, and is mu or -mu
-  // wherever x jumps, by the sign of the jump.
+  // x is the solution if the running sum of Aᴴ(y - A x) stays within mu, ends at 0, and is mu or
+  // -mu wherever x jumps, by the sign of the jump.
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {50});
     const double mu = 0.8;
     const std::vector<double> y = steps(50, 0.9);
-    const auto x = whole(
-        total_variation(identity<double>(line), array_of(line, y), long_run, {.mu = mu, .rho = 3})
-            .x);
-    double sum = 0;
-    for (std::size_t i = 0; i < 50; ++i) {
-      sum += y[i] - x[i];
-      EXPECT_LE(std::abs(sum), mu + 1e-5);
-      const double jump = i < 49 ? x[i + 1] - x[i] : 0;
-      if (std::abs(jump) > 1e-3) {
-        EXPECT_NEAR(sum, -std::copysign(mu, jump), 1e-4);
+    const auto expect_optimal = [&](double (*scale)(double)) {
+      const auto x = whole(total_variation(diagonal_of(line, scale), array_of(line, y),
+                                           {.max_iterations = 1000, .relative_tolerance = 1e-8},
+                                           {.mu = mu, .rho = 3})
+                               .x);
+      double sum = 0;
+      for (std::size_t i = 0; i < 50; ++i) {
+        const double d = scale(static_cast<double>(i));
+        sum += d * (y[i] - d * x[i]);
+        EXPECT_LE(std::abs(sum), mu + 1e-5);
+        const double jump = i < 49 ? x[i + 1] - x[i] : 0;
+        if (std::abs(jump) > 1e-3) {
+          EXPECT_NEAR(sum, -std::copysign(mu, jump), 1e-4);
+        }
       }
-    }
-    EXPECT_NEAR(sum, 0, 1e-5);
+      EXPECT_NEAR(sum, 0, 1e-5);
+    };
+    expect_optimal([](double) { return 1.0; });
+    // Fewer data than unknowns, and data of different weights.
+    expect_optimal([](double i) { return std::fmod(i, 3) == 1 ? 0.0 : 1.0; });
+    expect_optimal([](double i) { return 0.5 + std::fmod(i, 4); });
   });
 }
 
@@ -412,23 +420,13 @@ TEST(TotalVariation, numbers_that_are_not_finite_and_operators_that_are_wrong) {
     y[5] = nan;
     const auto fit = total_variation(identity<double>(line), array_of(line, y));
     EXPECT_EQ(fit.reason, StopReason::not_finite);
-    EXPECT_NE(fit.message.find("iteration 0"), std::string::npos) << fit.message;
+    expect_says(fit.message, "iteration 0");
 
-    const auto copies = [](const DistributedArray<double>& x, DistributedArray<double>& out) {
-      out = x;
-    };
-    int applied = 0;
-    const auto failing = function_operator<double>(
-        line, line,
-        [&](const DistributedArray<double>& x, DistributedArray<double>& out) {
-          out = x;
-          if (++applied > 7) out.fill(nan);
-        },
-        copies);
+    const auto failing = failing_operator(identity<double>(line), 7);
     TotalVariation solver(failing, data, {}, {.inner_iterations = 5});
     solver.run();
     EXPECT_EQ(solver.stop_reason(), StopReason::not_finite) << solver.message();
-    EXPECT_NE(solver.message().find("iteration 2"), std::string::npos) << solver.message();
+    expect_says(solver.message(), "iteration 2");
     EXPECT_TRUE(std::isfinite(norm(solver.x())));
 
     // Neither A nor the gradient see the direction, which a right adjoint would not make.
@@ -437,7 +435,7 @@ TEST(TotalVariation, numbers_that_are_not_finite_and_operators_that_are_wrong) {
         [](const auto&, DistributedArray<double>& out) { out.fill(1); });
     const auto broken = total_variation(blind, data);
     EXPECT_EQ(broken.reason, StopReason::breakdown) << broken.message;
-    EXPECT_NE(broken.message.find("dot_test"), std::string::npos) << broken.message;
+    expect_says(broken.message, "dot_test");
   });
 }
 

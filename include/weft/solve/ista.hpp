@@ -66,6 +66,7 @@ class ProximalGradient : public Solver<D> {
   ~ProximalGradient() override;
 
   /// F(x) for each entry of history(), without decay. P is that of the numbers that Sᴴ made x of.
+  /// NaN for those before the last one of a checkpoint, which does not have them.
   const std::vector<double>& objective() const { return objective_; }
   /// t, as it was given or found.
   double step_length() const;
@@ -84,6 +85,8 @@ class ProximalGradient : public Solver<D> {
 
   void iterate(int parity) final;
   Findings look() final;
+  void judge_step(Findings& findings) const;
+  void tell_problem();
   Norms true_norms() final;
   void visit_own_state(StateVisitor& visitor) final;
 

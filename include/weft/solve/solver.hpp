@@ -144,10 +144,14 @@ class AnySolver {
 
   /// To be called when everything is ready for the first iteration: looks if there need be one.
   void begin();
-  /// Before begin(): something that iterates depend on, by which a checkpoint knows its problem.
+  /// Where an array comes from: operators make larger errors than whoever gave it.
+  enum class Origin : std::uint8_t { given, computed };
+  /// Before begin(): something that iterates depend on, by which a checkpoint knows its problem. So
+  /// it does by the state that the solver starts from, as far as that tells.
   void depends_on(std::string_view name, double value);
   template <Scalar T>
-  void depends_on(std::string_view name, const DistributedArray<T>& array);
+  void depends_on(std::string_view name, const DistributedArray<T>& array,
+                  Origin origin = Origin::given);
   const SolverOptions& options() const { return options_; }
   /// The norm at which to stop, where `reference` is what the relative tolerance is relative to.
   double threshold(double reference) const;

@@ -67,6 +67,7 @@ class TotalVariation final : public Solver<D> {
   void iterate(int parity) override;
   Findings look() override;
   Norms true_norms() override;
+  void tell_problem();
   void visit_own_state(StateVisitor& visitor) override;
 
   /// One step of conjugate gradients for x; after the last, there is no next direction. The bank is

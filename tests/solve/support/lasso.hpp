@@ -11,20 +11,6 @@
 
 namespace weft::test {
 
-/// A matrix with data on the ranks.
-struct SparseProblem {
-  SparseProblem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu(), int seed = 5)
-      : matrix(of),
-        a(operator_of(comm, of, device)),
-        data(some_vector(of.rows, seed)),
-        y(array_of(a.range(), data)) {}
-
-  RealMatrix matrix;
-  LinearOperator<double> a;
-  std::vector<double> data;
-  DistributedArray<double> y;
-};
-
 inline double soft(double u, double by) {
   return std::copysign(std::max(0.0, std::abs(u) - by), u);
 }

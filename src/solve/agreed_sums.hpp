@@ -1,0 +1,60 @@
+#pragma once
+
+#include "solve/vector_steps.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace weft::detail {
+
+/// How an iteration stands. Groups of ranks, which have results of their own, go on until the last
+/// of them is done, and stop together if one of them has to.
+enum class Standing : std::int32_t { done, running, not_positive, not_finite };
+
+/// Sums on the host, and decisions of all ranks, for iterations that need few of either.
+class AgreedSums {
+ public:
+  AgreedSums(const Layout& domain, const Layout& range)
+      : domain_(domain), range_(range), scalars_(domain.device(), 2, {&domain_, &range_}) {}
+
+  Standing agreed(Standing standing) const {
+    if (!domain_.has_groups() && !range_.has_groups()) return standing;
+    return static_cast<Standing>(
+        domain_.comm().allreduce(static_cast<std::int32_t>(standing), ReduceOp::max));
+  }
+
+  template <Scalar T>
+  double norm_in_domain(const DistributedArray<T>& x) {
+    return norm(domain_, x);
+  }
+  template <Scalar T>
+  double norm_in_range(const DistributedArray<T>& x) {
+    return norm(range_, x);
+  }
+  /// Re<x, y> and |y|², of arrays in the domain.
+  template <Scalar T>
+  std::array<double, 2> products(const DistributedArray<T>& x, const DistributedArray<T>& y) {
+    sum_products({scalars_, domain_, 0}, x, y, y);
+    return finished(domain_, 2);
+  }
+
+ private:
+  template <Scalar T>
+  double norm(const SumSpace& space, const DistributedArray<T>& x) {
+    sum_product({scalars_, space, 0}, x, x);
+    return std::sqrt(finished(space, 1)[0]);
+  }
+  std::array<double, 2> finished(const SumSpace& space, int count) {
+    scalars_.finish(space, 0, count);
+    std::array<double, 2> sums{};
+    scalars_.read(sums);
+    return sums;
+  }
+
+  SumSpace domain_;
+  SumSpace range_;
+  Scalars scalars_;
+};
+
+}  // namespace weft::detail

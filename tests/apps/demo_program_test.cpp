@@ -1,0 +1,179 @@
+// `weft demo`, from outside. Whether its results are right, it says itself, and CTest asks each.
+
+#include "demo/demo.hpp"
+#include "support/shell.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using namespace weft;
+using test::Ended;
+
+Ended run(const std::string& command) {
+  return test::run_shell("export WEFT_QUIET=1 OMP_NUM_THREADS=1; W='timeout 60 " WEFT_TEST_APP "'",
+                         command);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream stream(path);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  return content.str();
+}
+
+/// A name for a report, which is gone afterwards.
+class ReportPath {
+ public:
+  ReportPath() : path_(testing::TempDir() + "weft_demo_program_test.html") {
+    std::filesystem::remove(path_);
+  }
+  ReportPath(const ReportPath&) = delete;
+  ReportPath& operator=(const ReportPath&) = delete;
+  ~ReportPath() { std::filesystem::remove(path_); }
+
+  operator const std::string&() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+constexpr const char* small = "derivative --shape 48,16 --quiet";
+
+TEST(DemoProgram, lists_all_demos) {
+  for (const char* command : {"$W demo list", "$W demo list --ranks 3", "$W demo --help"}) {
+    const Ended ended = run(command);
+    EXPECT_EQ(ended.code, 0) << ended.output;
+    for (const app::Demo& demo : app::demos()) {
+      const auto first = ended.output.find(demo.summary);
+      EXPECT_NE(first, std::string::npos) << demo.name << " in\n" << ended.output;
+      EXPECT_EQ(ended.output.find(demo.summary, first + 1), std::string::npos) << ended.output;
+      EXPECT_TRUE(contains(ended.output, demo.axes)) << ended.output;
+    }
+  }
+}
+
+TEST(DemoProgram, helps_with_each_demo) {
+  for (const app::Demo& demo : app::demos()) {
+    const Ended ended = run(fmt::format("$W demo {} --help", demo.name));
+    EXPECT_EQ(ended.code, 0);
+    for (const char* option : {"--shape", "--iterations", "--noise", "--report", "--quiet",
+                               "--ranks", "--device", "--comm"}) {
+      EXPECT_TRUE(contains(ended.output, option)) << option << " in\n" << ended.output;
+    }
+  }
+}
+
+TEST(DemoProgram, answers_mistakes_with_one_line_and_leaves_the_report) {
+  const ReportPath report;
+  std::ofstream(report) << "old";
+  for (const char* bad : {"demo dance", "demo --shape 32,32", "demo derivative --shape 3,300",
+                          "demo derivative --shape 64", "demo --iterations 0",
+                          "demo mdd --iterations -2", "demo --noise -1", "demo --noise nan",
+                          "demo --shape x", "demo --dance", "demo derivative --comm pigeon",
+                          "demo derivative --device abacus", "demo derivative --ranks 0"}) {
+    const Ended ended = run(fmt::format("$W {} --report '{}' > /dev/null", bad,
+                                        static_cast<const std::string&>(report)));
+    EXPECT_EQ(ended.code, 2) << bad;
+    EXPECT_EQ(ended.output.rfind("weft: ", 0), 0U) << bad << "\n" << ended.output;
+    EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << bad << "\n"
+                                                                             << ended.output;
+    EXPECT_EQ(content_of(report), "old") << bad;
+  }
+}
+
+TEST(DemoProgram, runs_on_any_ranks_and_devices) {
+  const ReportPath report;
+  const std::string& path = report;
+  for (const char* how : {"--ranks 1", "--ranks 4", "--ranks 2 --device debug", "--comm self"}) {
+    const Ended ended = run(fmt::format("$W demo {} {} --report '{}'", small, how, path));
+    EXPECT_EQ(ended.code, 0) << how << "\n" << ended.output;
+    EXPECT_TRUE(contains(ended.output, "\nok ")) << ended.output;
+    EXPECT_TRUE(contains(ended.output, "\nall right in ")) << ended.output;
+    EXPECT_TRUE(contains(content_of(path), "first_derivative")) << how;
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(DemoProgram, reports_models_errors_times_and_messages) {
+  const ReportPath report;
+  const std::string& path = report;
+  const Ended ended =
+      run(fmt::format("$W demo --shape 8,24,96 --ranks 2 --quiet --report '{}'", path));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  const std::string html = content_of(path);
+  for (const char* inversion :
+       {"plain least squares", "smooth: Laplacian", "layered: total variation"}) {
+    const auto line = ended.output.find(std::string("\n") + inversion + "  ");
+    ASSERT_NE(line, std::string::npos) << ended.output;
+    EXPECT_NE(ended.output.substr(line, 120).find("relative error 0."), std::string::npos);
+    EXPECT_TRUE(contains(html, inversion));
+  }
+  for (const char* part : {"Model and data", "background", "Convergence", "wavelet", "derivative",
+                           "Laplacian", "allreduce", "<svg", "data:image/png;base64,"}) {
+    EXPECT_TRUE(contains(html, part)) << part;
+  }
+  // It opens offline: nothing in it is elsewhere.
+  for (const char* link : {"http:", "https:", "<link", "<script src", "@import"}) {
+    EXPECT_FALSE(contains(html, link)) << link;
+  }
+}
+
+TEST(DemoProgram, runs_on_mpi) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const ReportPath report;
+  const std::string& path = report;
+  const Ended ended =
+      run(fmt::format("{} -n 2 $W demo {} --report '{}'", WEFT_MPIEXEC, small, path));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_TRUE(contains(content_of(path), "2 ranks on mpi")) << ended.output;
+}
+
+TEST(DemoProgram, says_by_its_exit_code_that_a_result_is_wrong) {
+  const ReportPath report;
+  const std::string& path = report;
+  for (const app::Demo& demo : app::demos()) {
+    // One iteration is not enough for any of them.
+    const std::string shape = demo.shape.size() == 3 ? "8,24,96" : "32,96";
+    const Ended ended =
+        run(fmt::format("$W demo {} --shape {} --iterations 1 --ranks 2 --quiet "
+                        "--report '{}'",
+                        demo.name, shape, path));
+    EXPECT_EQ(ended.code, 1) << demo.name << "\n" << ended.output;
+    EXPECT_TRUE(contains(ended.output, "\nFAIL ")) << ended.output;
+    EXPECT_TRUE(contains(ended.output, "\nsomething is wrong in ")) << ended.output;
+    // It is then that one wants to look at the report.
+    EXPECT_TRUE(contains(content_of(path), "</html>")) << demo.name;
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(DemoProgram, says_once_that_a_report_cannot_be_written) {
+  const Ended ended = run(
+      fmt::format("$W demo {} --ranks 3 --report /no/such/folder/x.html 2>&1 > /dev/null", small));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_TRUE(contains(ended.output, "/no/such/folder/x.html")) << ended.output;
+  EXPECT_EQ(std::count(ended.output.begin(), ended.output.end(), '\n'), 1) << ended.output;
+}
+
+TEST(DemoProgram, shows_progress_unless_it_is_to_be_quiet) {
+  const std::string options = "demo derivative --shape 48,16 --ranks 3 --report ''";
+  const std::string shown = run(fmt::format("$W {} 2>&1 > /dev/null", options)).output;
+  const auto first = shown.find("cgls: 0 of ");
+  EXPECT_NE(first, std::string::npos) << shown;
+  EXPECT_EQ(shown.find("cgls: 0 of ", first + 1), std::string::npos) << shown;
+  EXPECT_EQ(run(fmt::format("$W {} --quiet 2>&1 > /dev/null", options)).output, "");
+}
+
+}  // namespace
