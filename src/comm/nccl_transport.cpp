@@ -422,12 +422,9 @@ Ticket NcclTransport::reduce_scatter_by_hand(ConstMemory in, const Parts& parts,
 
 std::shared_ptr<Transport> NcclTransport::split(int color, int key) {
   flush();
-  // With threads and connections of its own, a communicator takes half a second to make and remove.
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.splitShare = 1;
   ncclComm_t part = nullptr;
   comm_->call("ncclCommSplit", [&](ncclComm_t comm) {
-    return ncclCommSplit(comm, color < 0 ? NCCL_SPLIT_NOCOLOR : color, key, &part, &config);
+    return ncclCommSplit(comm, color < 0 ? NCCL_SPLIT_NOCOLOR : color, key, &part, nullptr);
   });
   if (part == nullptr) return nullptr;
   auto watched = std::make_unique<NcclComm>(part, *comm_);
