@@ -3,13 +3,14 @@
 JOBS ?= $(shell nproc)
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
-PRESET ?= release# of make test; cpu leaves CUDA out
+PRESET ?= release# of make test, compare and bench-guard; cpu leaves CUDA out
+COMPARE ?=# options of make compare: --quick, --only FAMILY, see bench/compare/compare.py --help
 
 cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
 linted_files = find apps examples src -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test gpu-check bench format lint docs sanitize test-mpich clean
+.PHONY: help setup demo test gpu-check bench compare compare-gpu bench-guard format lint docs sanitize test-mpich clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +32,22 @@ gpu-check: setup ## Run all tests on the GPU of this machine, in every way to sh
 
 bench: setup build-release ## Run all benchmarks; results in build/bench/*.json
 	scripts/bench
+
+compare: setup ## Measure Weft against PyLops-MPI, PETSc and MPI; writes docs/benchmarks.md
+	@scripts/setup compare
+	scripts/compare-peers
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_app weft_side petsc_side mpi_counter
+	build/compare/venv/bin/python bench/compare/compare.py --build build/$(PRESET) $(COMPARE); \
+	  status=$$?; python3 bench/compare/render.py && exit $$status
+
+compare-gpu: setup ## The same on the GPU of this machine, with packages that make compare has left
+	scripts/compare-gpu
+
+bench-guard: setup ## Check that no cheap ratio has become worse by more than a quarter
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target vector_bench derivative_bench solver_bench weft_app weft_side
+	python3 bench/compare/guard.py --build build/$(PRESET)
 
 format: ## Format all C++ files
 	@scripts/setup lint

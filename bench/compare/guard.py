@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Fails when a ratio has become worse by more than a quarter against the committed results.
+
+Runs the cheap benchmarks again and compares their ratios, each measured within one run, with those
+in bench/results. A benchmark that seems worse is run again, twice at most, and its best counts: a
+disturbance does not last, a slower program does. With peers set up (make compare), the small
+problems of compare.py are run as well.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+BENCHMARKS = ["vector_bench", "derivative_bench", "solver_bench"]
+ALLOWED = 0.75  # of the speed that is committed
+ATTEMPTS = 3
+TOO_SHORT_US = 5  # times below say more about the clock than about the program
+
+
+def speeds_of_bench(results):
+    """Baseline's time by ours, by name; numbers that are not ratios are not compared."""
+    return {
+        f"{row['what']} vs {row['baseline']}": 1 / row["ratio"]
+        for row in results["rows"]
+        if row.get("ratio") and row["ours_us"] >= TOO_SHORT_US
+    }
+
+
+def speeds_of_compare(results):
+    """Their time by ours."""
+    return {
+        f"{row['id']}, {row['ranks']} ranks vs {row['peer']}": row["ratio"]
+        for row in results["rows"]
+        if row.get("ratio") and row["ours_us"] >= TOO_SHORT_US
+    }
+
+
+def better(a, b):
+    """The faster of two runs, row by row."""
+    return {name: max(a.get(name, 0), b.get(name, 0)) for name in a | b}
+
+
+def worse(committed, measured, allowed=ALLOWED):
+    """(name, committed speed, speed now) of rows that have fallen below what is allowed."""
+    return [
+        (name, committed[name], measured[name])
+        for name in sorted(committed.keys() & measured.keys())
+        if measured[name] < allowed * committed[name]
+    ]
+
+
+def judge(committed, measure, attempts=ATTEMPTS):
+    """Measures until nothing is worse, at most so often. Returns the speeds and what is worse."""
+    measured = measure()
+    for _ in range(attempts - 1):
+        if not worse(committed, measured):
+            break
+        measured = better(measured, measure())
+    return measured, worse(committed, measured)
+
+
+def show(title, committed, measured, failures):
+    print(f"{title}\n{'':<72}{'committed':>11}{'now':>9}{'change':>9}")
+    bad = {name for name, *_ in failures}
+    for name in sorted(committed.keys() & measured.keys()):
+        change = measured[name] / committed[name] - 1
+        mark = "  WORSE" if name in bad else ""
+        print(f"{name:<72}{committed[name]:>11.3f}{measured[name]:>9.3f}{change:>+9.0%}{mark}")
+
+
+def read(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def run_bench(program, out):
+    subprocess.run([program, "--json", out], check=True, stdout=subprocess.DEVNULL)
+    return speeds_of_bench(read(out))
+
+
+def run_compare(build, out):
+    python = ROOT / "build/compare/venv/bin/python"
+    command = [python, HERE / "compare.py", "--quick", "--build", build, "--out", out]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return speeds_of_compare(read(out))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="build folder")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results")
+    parser.add_argument("--no-peers", action="store_true", help="Weft's own benchmarks only")
+    options = parser.parse_args()
+    scratch = ROOT / "build/guard"
+    scratch.mkdir(parents=True, exist_ok=True)
+
+    checks = []
+    for name in BENCHMARKS:
+        program, out = options.build / "bench" / name, scratch / f"{name}.json"
+        committed = speeds_of_bench(read(options.results / f"{name}.json"))
+        checks.append((name, committed, lambda program=program, out=out: run_bench(program, out)))
+    has_peers = (ROOT / "build/compare/venv/complete").exists()
+    if not options.no_peers and has_peers and (options.results / "compare.json").exists():
+        committed = speeds_of_compare(read(options.results / "compare.json"))
+        out = scratch / "compare.json"
+        checks.append(("side by side", committed, lambda: run_compare(options.build, out)))
+
+    failed = 0
+    for title, committed, measure in checks:
+        measured, failures = judge(committed, measure)
+        show(title, committed, measured, failures)
+        failed += len(failures)
+        if not committed.keys() & measured.keys():
+            print(f"{title}: nothing to compare with", file=sys.stderr)
+            failed += 1
+    print(
+        f"{failed} worse by more than a quarter"
+        if failed
+        else "nothing is worse by more than a quarter"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
