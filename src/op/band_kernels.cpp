@@ -44,6 +44,123 @@ struct Segment {
   index_t end = 0;
 };
 
+/// Sums of as many elements as stay in registers while all taps are added to them: all that comes
+/// from memory are their neighbours, which must all be in the line.
+template <class T>
+struct Tile {
+  using R = RealOf<T>;
+  using Lanes [[gnu::vector_size(32)]] = R;
+  using Unaligned [[gnu::vector_size(32), gnu::aligned(alignof(R)), gnu::may_alias]] = R;
+  static constexpr index_t lanes = 32 / static_cast<index_t>(sizeof(R));
+  static constexpr index_t reals = static_cast<index_t>(sizeof(T) / sizeof(R));
+  static constexpr index_t width = 4 * lanes / reals;
+
+  T sums[static_cast<std::size_t>(width)];
+
+  /// `x` is the neighbour for the first tap; others follow at distances of `step`.
+  void add(const T* x, index_t step, index_t taps, const T* coefficients, index_t tap_step) {
+    const R* from = reinterpret_cast<const R*>(x);
+    Lanes a{}, b{}, c{}, d{};
+    Lanes of_i_a{}, of_i_b{}, of_i_c{}, of_i_d{};  // what imaginary parts are multiplied by
+    for (index_t t = 0; t < taps; ++t, from += step * reals) {
+      const auto* at = reinterpret_cast<const Unaligned*>(from);
+      const R* coefficient = reinterpret_cast<const R*>(coefficients + t * tap_step);
+      a += coefficient[0] * at[0];
+      b += coefficient[0] * at[1];
+      c += coefficient[0] * at[2];
+      d += coefficient[0] * at[3];
+      if constexpr (reals == 2) {
+        of_i_a += coefficient[1] * at[0];
+        of_i_b += coefficient[1] * at[1];
+        of_i_c += coefficient[1] * at[2];
+        of_i_d += coefficient[1] * at[3];
+      }
+    }
+    store(a, of_i_a, 0);
+    store(b, of_i_b, 1);
+    store(c, of_i_c, 2);
+    store(d, of_i_d, 3);
+  }
+
+ private:
+  void store(Lanes values, [[maybe_unused]] Lanes of_i, index_t number) {
+    T* out = sums + number * lanes / reals;
+    if constexpr (reals == 2) {
+      for (index_t j = 0; j < lanes; j += 2) {
+        out[j / 2] = {values[j] - of_i[j + 1], values[j + 1] + of_i[j]};
+      }
+    } else {
+      for (index_t j = 0; j < lanes; ++j) out[j] = values[j];
+    }
+  }
+};
+
+/// One block of a line: elements [begin, end), with one set of coefficients or, if they are of
+/// `each`, with one per element.
+template <class T>
+struct BandBlock {
+  index_t begin;
+  index_t end;
+  index_t inner;
+  index_t taps;
+  index_t first;
+  const T* coefficients;
+  index_t tap_step;
+  bool each;
+};
+
+template <class T, class Put>
+void sum_anywhere(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* target, Put put) {
+  const auto [begin, end, inner, taps, first, coefficients, tap_step, each] = part;
+  T sums[block] = {};
+  for (index_t t = 0; t < taps; ++t) {
+    const index_t ahead = (t - first) * inner;
+    const T* of_tap = coefficients + t * tap_step;
+    for (const Segment<T>& segment : segments) {
+      const index_t from = std::max(begin, segment.begin - ahead);
+      const index_t to = std::min(end, segment.end - ahead);
+      if (from >= to) continue;
+      const T* source = segment.line + ahead;
+      if (each) {
+#pragma omp simd
+        for (index_t p = from; p < to; ++p) sums[p - begin] += of_tap[p] * source[p];
+      } else {
+        const T coefficient = of_tap[0];
+#pragma omp simd
+        for (index_t p = from; p < to; ++p) sums[p - begin] += coefficient * source[p];
+      }
+    }
+  }
+#pragma omp simd
+  for (index_t p = begin; p < end; ++p) put(sums[p - begin], target[p]);
+}
+
+/// In tiles, as far as neighbours are all in the line, and otherwise as it comes.
+template <class T, class Put>
+void sum_block(BandBlock<T> part, const Segment<T> (&segments)[3], T* target, Put put) {
+  const auto [begin, end, inner, taps, first, coefficients, tap_step, each] = part;
+  const Segment<T>& line = segments[0];
+  const index_t inside_begin = std::clamp(line.begin + first * inner, begin, end);
+  const index_t inside_end = std::min(end, line.end - (taps - 1 - first) * inner);
+  if (each || inside_begin + Tile<T>::width > inside_end) {
+    return sum_anywhere(part, segments, target, put);
+  }
+  if (begin < inside_begin) {
+    part.end = inside_begin;
+    sum_anywhere(part, segments, target, put);
+  }
+  index_t p = inside_begin;
+  for (; p + Tile<T>::width <= inside_end; p += Tile<T>::width) {
+    Tile<T> tile;
+    tile.add(line.line + p - first * inner, inner, taps, coefficients, tap_step);
+    for (index_t j = 0; j < Tile<T>::width; ++j) put(tile.sums[j], target[p + j]);
+  }
+  if (p == end) return;
+  part.begin = p;
+  part.end = end;
+  sum_anywhere(part, segments, target, put);
+}
+
 /// The line is taken as one row of n inner elements, so that neighbours along the axis are `inner`
 /// apart and loops are long whatever the axis is.
 template <class T, class Put>
@@ -71,28 +188,9 @@ void band_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, index
       segments[2] = {input.ghosts_after + (o * input.after - n) * inner, n * inner,
                      (n + input.after) * inner};
     }
-    T sums[block] = {};
-    for (index_t t = 0; t < taps; ++t) {
-      const index_t ahead = (t - first) * inner;
-      const T* of_tap = vary ? coefficients + t * n : coefficients + t;
-      for (const Segment<T>& segment : segments) {
-        const index_t from = std::max(begin, segment.begin - ahead);
-        const index_t to = std::min(end, segment.end - ahead);
-        if (from >= to) continue;
-        const T* source = segment.line + ahead;
-        if (each) {
-#pragma omp simd
-          for (index_t p = from; p < to; ++p) sums[p - begin] += of_tap[p] * source[p];
-        } else {
-          const T coefficient = of_tap[vary ? which : 0];
-#pragma omp simd
-          for (index_t p = from; p < to; ++p) sums[p - begin] += coefficient * source[p];
-        }
-      }
-    }
-    T* target = y + o * n * inner;
-#pragma omp simd
-    for (index_t p = begin; p < end; ++p) put(sums[p - begin], target[p]);
+    const T* of_block = coefficients + (vary && !each ? which : 0);
+    sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, each}, segments,
+                 y + o * n * inner, put);
   }
 }
 

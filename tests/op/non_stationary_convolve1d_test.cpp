@@ -70,6 +70,8 @@ TEST(NonStationaryConvolve1d, along_any_axis_of_any_layout) {
       check_convolution<T>(comm, {2, 7}, 1, 5, {0, 2, 4});
     });
     check_convolution<double>(comm, {2, 5, 3}, 1, 3, {1, 2, 3});
+    check_convolution<float>(comm, {5, 37}, 0, 3, {1, 3});
+    check_convolution<std::complex<double>>(comm, {5, 11}, 0, 3, {1, 3});
   });
 }
 
