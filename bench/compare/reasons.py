@@ -18,8 +18,8 @@ REASONS = [
     ),
     (
         lambda row: is_about(row, "post-stack", "reflectivity"),
-        "two thirds of the time are the convolution with a wavelet of 41 samples, whose kernel keeps "
-        "its sums in memory rather than in registers.",
+        "a good part of the time is arithmetic: the convolution with a wavelet of 41 samples, forth "
+        "and back.",
     ),
     (
         lambda row: is_about(row, "PETSc AIJ"),

@@ -6,6 +6,7 @@
 #include "array/update_math.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft::kernels {
 namespace {
@@ -34,7 +35,7 @@ void band_each(Cuda device, index_t outer, index_t n, index_t inner, index_t tap
 #else
 
 /// Elements that are summed up together: their sums stay in the innermost cache.
-constexpr index_t block = 256;
+constexpr index_t block = 1024;
 
 /// A piece of a line in memory: line[p] for begin <= p < end.
 template <class T>
@@ -45,52 +46,47 @@ struct Segment {
 };
 
 /// Sums of as many elements as stay in registers while all taps are added to them: all that comes
-/// from memory are their neighbours, which must all be in the line.
+/// from memory are their neighbours, which must all be in the line. There are eight registers, as
+/// many as additions are under way at a time; with complex numbers, half of them have what is to be
+/// multiplied by i.
 template <class T>
 struct Tile {
   using R = RealOf<T>;
   using Lanes [[gnu::vector_size(32)]] = R;
   using Unaligned [[gnu::vector_size(32), gnu::aligned(alignof(R)), gnu::may_alias]] = R;
   static constexpr index_t lanes = 32 / static_cast<index_t>(sizeof(R));
-  static constexpr index_t reals = static_cast<index_t>(sizeof(T) / sizeof(R));
-  static constexpr index_t width = 4 * lanes / reals;
+  static constexpr bool is_complex = sizeof(T) > sizeof(R);
+  static constexpr index_t width = is_complex ? 2 * lanes : 8 * lanes;
 
   T sums[static_cast<std::size_t>(width)];
 
   /// `x` is the neighbour for the first tap; others follow at distances of `step`.
   void add(const T* x, index_t step, index_t taps, const T* coefficients, index_t tap_step) {
-    const R* from = reinterpret_cast<const R*>(x);
-    Lanes a{}, b{}, c{}, d{};
-    Lanes of_i_a{}, of_i_b{}, of_i_c{}, of_i_d{};  // what imaginary parts are multiplied by
-    for (index_t t = 0; t < taps; ++t, from += step * reals) {
-      const auto* at = reinterpret_cast<const Unaligned*>(from);
-      const R* coefficient = reinterpret_cast<const R*>(coefficients + t * tap_step);
+    Lanes a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
+    for (index_t t = 0; t < taps; ++t, x += step, coefficients += tap_step) {
+      const auto* at = reinterpret_cast<const Unaligned*>(x);
+      const R* coefficient = reinterpret_cast<const R*>(coefficients);
+      const R second = coefficient[is_complex ? 1 : 0];
+      const auto* other = is_complex ? at : at + 4;
       a += coefficient[0] * at[0];
       b += coefficient[0] * at[1];
       c += coefficient[0] * at[2];
       d += coefficient[0] * at[3];
-      if constexpr (reals == 2) {
-        of_i_a += coefficient[1] * at[0];
-        of_i_b += coefficient[1] * at[1];
-        of_i_c += coefficient[1] * at[2];
-        of_i_d += coefficient[1] * at[3];
-      }
+      e += second * other[0];
+      f += second * other[1];
+      g += second * other[2];
+      h += second * other[3];
     }
-    store(a, of_i_a, 0);
-    store(b, of_i_b, 1);
-    store(c, of_i_c, 2);
-    store(d, of_i_d, 3);
-  }
-
- private:
-  void store(Lanes values, [[maybe_unused]] Lanes of_i, index_t number) {
-    T* out = sums + number * lanes / reals;
-    if constexpr (reals == 2) {
-      for (index_t j = 0; j < lanes; j += 2) {
-        out[j / 2] = {values[j] - of_i[j + 1], values[j + 1] + of_i[j]};
+    const Lanes all[8] = {a, b, c, d, e, f, g, h};
+    if constexpr (is_complex) {
+      R reals[8 * lanes];
+      std::memcpy(reals, all, sizeof(all));
+      const R* times_i = reals + 4 * lanes;
+      for (index_t j = 0; j < width; ++j) {
+        sums[j] = {reals[2 * j] - times_i[2 * j + 1], reals[2 * j + 1] + times_i[2 * j]};
       }
     } else {
-      for (index_t j = 0; j < lanes; ++j) out[j] = values[j];
+      std::memcpy(sums, all, sizeof(all));
     }
   }
 };
@@ -112,7 +108,8 @@ struct BandBlock {
 template <class T, class Put>
 void sum_anywhere(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* target, Put put) {
   const auto [begin, end, inner, taps, first, coefficients, tap_step, each] = part;
-  T sums[block] = {};
+  T sums[block];
+  std::fill_n(sums, end - begin, T{});
   for (index_t t = 0; t < taps; ++t) {
     const index_t ahead = (t - first) * inner;
     const T* of_tap = coefficients + t * tap_step;
@@ -135,30 +132,58 @@ void sum_anywhere(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* 
   for (index_t p = begin; p < end; ++p) put(sums[p - begin], target[p]);
 }
 
-/// In tiles, as far as neighbours are all in the line, and otherwise as it comes.
+/// Tiles of elements [begin, end), whose neighbours are all in memory from `x` on; some beyond the
+/// last element may be read as well.
 template <class T, class Put>
-void sum_block(BandBlock<T> part, const Segment<T> (&segments)[3], T* target, Put put) {
-  const auto [begin, end, inner, taps, first, coefficients, tap_step, each] = part;
-  const Segment<T>& line = segments[0];
-  const index_t inside_begin = std::clamp(line.begin + first * inner, begin, end);
-  const index_t inside_end = std::min(end, line.end - (taps - 1 - first) * inner);
-  if (each || inside_begin + Tile<T>::width > inside_end) {
-    return sum_anywhere(part, segments, target, put);
-  }
-  if (begin < inside_begin) {
-    part.end = inside_begin;
-    sum_anywhere(part, segments, target, put);
-  }
-  index_t p = inside_begin;
-  for (; p + Tile<T>::width <= inside_end; p += Tile<T>::width) {
+void sum_tiles(const BandBlock<T>& part, const T* x, T* target, Put put) {
+  for (index_t p = part.begin; p < part.end; p += Tile<T>::width, x += Tile<T>::width) {
     Tile<T> tile;
-    tile.add(line.line + p - first * inner, inner, taps, coefficients, tap_step);
-    for (index_t j = 0; j < Tile<T>::width; ++j) put(tile.sums[j], target[p + j]);
+    tile.add(x, part.inner, part.taps, part.coefficients, part.tap_step);
+    const index_t count = std::min(Tile<T>::width, part.end - p);
+    for (index_t j = 0; j < count; ++j) put(tile.sums[j], target[p + j]);
   }
-  if (p == end) return;
-  part.begin = p;
-  part.end = end;
-  sum_anywhere(part, segments, target, put);
+}
+
+/// Tiles of a few elements near an end of the line, from a copy of their neighbours with zeros
+/// where there are none.
+template <class T, class Put>
+void sum_end(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* target, Put put) {
+  if (part.begin == part.end) return;
+  constexpr index_t width = Tile<T>::width;
+  constexpr index_t room = 1024;
+  const index_t tiles = (part.end - part.begin + width - 1) / width;
+  const index_t count = tiles * width + (part.taps - 1) * part.inner;
+  if (count > room) return sum_anywhere(part, segments, target, put);
+  T near[room];
+  std::fill_n(near, count, T{});
+  const index_t first = part.begin - part.first * part.inner;
+  for (const Segment<T>& segment : segments) {
+    const index_t from = std::max(first, segment.begin);
+    const index_t to = std::min(first + count, segment.end);
+    if (from < to) std::copy(segment.line + from, segment.line + to, near + (from - first));
+  }
+  sum_tiles(part, near, target, put);
+}
+
+/// In tiles right away as far as neighbours are all in the line, and otherwise as it comes.
+template <class T, class Put>
+void sum_block(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* target, Put put) {
+  if (part.each) return sum_anywhere(part, segments, target, put);
+  const Segment<T>& line = segments[0];
+  const index_t before = part.first * part.inner;
+  const index_t after = (part.taps - 1 - part.first) * part.inner;
+  const index_t begin = std::clamp(line.begin + before, part.begin, part.end);
+  const index_t inside = std::max<index_t>(0, std::min(part.end, line.end - after) - begin);
+  const index_t end = begin + inside / Tile<T>::width * Tile<T>::width;
+  const auto piece = [&](index_t from, index_t to) {
+    BandBlock<T> result = part;
+    result.begin = from;
+    result.end = to;
+    return result;
+  };
+  sum_end(piece(part.begin, begin), segments, target, put);
+  sum_tiles(piece(begin, end), line.line + begin - before, target, put);
+  sum_end(piece(end, part.end), segments, target, put);
 }
 
 /// The line is taken as one row of n inner elements, so that neighbours along the axis are `inner`
