@@ -89,14 +89,17 @@ void combine(std::index_sequence<>, const Taps<T>& taps, index_t begin, index_t 
 /// Bytes of an output from which on it is written past the caches, as memcpy does: they could not
 /// keep it, and would fetch from memory what is to be overwritten.
 constexpr index_t streamed_bytes = 16 << 20;
-/// The same for rows whose ends are computed apart: they are put together before they are written,
-/// since a line of the cache that is written in part is read first.
-constexpr index_t streamed_bytes_with_ends = 64 << 20;
 
 /// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
 /// one plane across the first axis shares with the next to be in the cache still.
 constexpr index_t row_size = 2048;
 constexpr index_t plane_size = 32768;
+
+/// How many elements further a place is than the beginning of its line of the cache.
+template <class T>
+index_t beyond_line(const T* y) {
+  return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % 64 / sizeof(T));
+}
 
 #if defined(__AVX__)
 
@@ -119,9 +122,7 @@ void combine_past_cache(std::index_sequence<t...>, const Taps<T>& taps, index_t 
     return reinterpret_cast<__m256i>(sum);
   };
   index_t k = begin * reals;
-  const auto beyond =
-      static_cast<index_t>(reinterpret_cast<std::uintptr_t>(out + k) / sizeof(Real)) % line;
-  const index_t aligned = std::min(end * reals, k + (line - beyond) % line);
+  const index_t aligned = std::min(end * reals, k + (line - beyond_line(out + k)) % line);
   for (; k < aligned; ++k) out[k] = (... + (weight[t] * from[t][k]));
   for (; k + line <= end * reals; k += line) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(out + k), lanes(k));
@@ -133,10 +134,8 @@ void combine_past_cache(std::index_sequence<t...>, const Taps<T>& taps, index_t 
 /// y[k] = values[k], with whole lines written past the cache.
 template <class T>
 void copy_past_cache(const T* values, index_t n, T* y) {
-  constexpr std::uintptr_t line = 64;
-  constexpr index_t width = line / sizeof(T);
-  const auto beyond = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % line / sizeof(T));
-  const index_t aligned = std::min(n, (width - beyond) % width);
+  constexpr index_t width = 64 / sizeof(T);
+  const index_t aligned = std::min(n, (width - beyond_line(y)) % width);
   index_t k = 0;
   for (; k < aligned; ++k) y[k] = values[k];
   for (; k + width <= n; k += width) {
@@ -179,11 +178,9 @@ class RowLoop {
         core_begin_(std::clamp<index_t>(plan.core_begin[last_] - first_, 0, length_)),
         core_end_(std::clamp(plan.core_end[last_] - first_, core_begin_, length_)) {
     std::copy_n(tile.begin, plan.axes, at_);
-    has_ends_ = core_begin_ > 0 || core_end_ < length_;
     if constexpr (std::is_same_v<Put, Assigned<T>>) {
       const index_t bytes = plan.extents[0] * plan.strides[0] * index_t{sizeof(T)};
-      past_cache_ = bytes >= (has_ends_ ? streamed_bytes_with_ends : streamed_bytes) &&
-                    !is_nonzero(put.alpha - T{1});
+      past_cache_ = bytes >= streamed_bytes && !is_nonzero(put.alpha - T{1});
     }
   }
 
@@ -192,12 +189,17 @@ class RowLoop {
     do {
       const bool in_core = find_row();
       for (int output = 0; output < plan_.outputs; ++output) {
-        T* y = plan_.y[output] + row_;
-        if (past_cache_ && has_ends_) {
-          put_row(output, in_core, false, values);
-          copy_past_cache(values, length_, y);
+        Taps<T> taps;
+        if (in_core) {
+          take_core_taps(output, taps);
         } else {
-          put_row(output, in_core, past_cache_, y);
+          find_taps(output, taps);
+        }
+        T* y = plan_.y[output] + row_;
+        if (past_cache_) {
+          put_past_cache(output, taps, values, y);
+        } else {
+          put_row(output, taps, y);
         }
       }
     } while (advance());
@@ -215,22 +217,34 @@ class RowLoop {
     }
     return in_core;
   }
-  void put_row(int output, bool in_core, bool past_cache, T* y) const {
-    Taps<T> taps;
-    if (in_core) {
-      take_core_taps(output, taps);
-    } else {
-      find_taps(output, taps);
-    }
+  void put_row(int output, const Taps<T>& taps, T* y) const {
     with_taps(taps.count, [&](auto count) {
-      constexpr auto order = std::make_index_sequence<count>{};
-      if constexpr (count > 0) {
-        if (past_cache) return combine_past_cache(order, taps, core_begin_, core_end_, y);
-      }
-      combine(order, taps, core_begin_, core_end_, y, put_);
+      combine(std::make_index_sequence<count>{}, taps, core_begin_, core_end_, y, put_);
     });
     put_points(output, taps, 0, core_begin_, y);
     put_points(output, taps, core_end_, length_, y);
+  }
+  /// Lines of the cache that are in the core are written from registers. Those at the ends of the
+  /// row are put together in `values` before: a line that is written in part would be read first.
+  void put_past_cache(int output, const Taps<T>& taps, T* values, T* y) const {
+    with_taps(taps.count, [&](auto count) {
+      constexpr auto order = std::make_index_sequence<count>{};
+      index_t lines_begin = core_end_;
+      index_t lines_end = core_end_;
+      if constexpr (count > 0) {
+        constexpr index_t line = 64 / sizeof(T);
+        lines_begin =
+            std::min(core_end_, core_begin_ + (line - beyond_line(y + core_begin_)) % line);
+        lines_end = std::max(lines_begin, core_end_ - beyond_line(y + core_end_));
+        combine_past_cache(order, taps, lines_begin, lines_end, y);
+      }
+      combine(order, taps, core_begin_, lines_begin, values, put_);
+      combine(order, taps, lines_end, core_end_, values, put_);
+      put_points(output, taps, 0, core_begin_, values);
+      put_points(output, taps, core_end_, length_, values);
+      copy_past_cache(values, lines_begin, y);
+      copy_past_cache(values + lines_end, length_ - lines_end, y + lines_end);
+    });
   }
   void take_core_taps(int output, Taps<T>& taps) const {
     for (int t = output * plan_.taps; t < (output + 1) * plan_.taps; ++t) {
@@ -284,7 +298,6 @@ class RowLoop {
   index_t length_;
   index_t core_begin_;  // of a row, relative to first_
   index_t core_end_;
-  bool has_ends_ = false;
   bool past_cache_ = false;
   index_t at_[max_dims];
   index_t row_ = 0;
