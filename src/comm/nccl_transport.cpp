@@ -127,7 +127,7 @@ class NcclTransport final : public Transport {
   Ticket issue(const char* name, When when, F f);
   template <class F>
   void call(const char* name, const Stream& stream, F f) {
-    const auto handle = static_cast<cudaStream_t>(stream.handle());
+    auto* const handle = static_cast<cudaStream_t>(stream.handle());
     comm_->call(name, [&](ncclComm_t comm) { return f(comm, handle); });
   }
   /// The same within a group: f(communicator, stream, codes).

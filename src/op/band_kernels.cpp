@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace weft::kernels {
 namespace {
@@ -55,7 +56,7 @@ struct Tile {
   using Lanes [[gnu::vector_size(32)]] = R;
   using Unaligned [[gnu::vector_size(32), gnu::aligned(alignof(R)), gnu::may_alias]] = R;
   static constexpr index_t lanes = 32 / static_cast<index_t>(sizeof(R));
-  static constexpr bool is_complex = sizeof(T) > sizeof(R);
+  static constexpr bool is_complex = !std::is_same_v<T, R>;
   static constexpr index_t width = is_complex ? 2 * lanes : 8 * lanes;
 
   T sums[static_cast<std::size_t>(width)];
@@ -107,18 +108,19 @@ struct BandBlock {
 
 template <class T, class Put>
 void sum_anywhere(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* target, Put put) {
-  const auto [begin, end, inner, taps, first, coefficients, tap_step, each] = part;
+  const index_t begin = part.begin;
+  const index_t end = part.end;
   T sums[block];
   std::fill_n(sums, end - begin, T{});
-  for (index_t t = 0; t < taps; ++t) {
-    const index_t ahead = (t - first) * inner;
-    const T* of_tap = coefficients + t * tap_step;
+  for (index_t t = 0; t < part.taps; ++t) {
+    const index_t ahead = (t - part.first) * part.inner;
+    const T* of_tap = part.coefficients + t * part.tap_step;
     for (const Segment<T>& segment : segments) {
       const index_t from = std::max(begin, segment.begin - ahead);
       const index_t to = std::min(end, segment.end - ahead);
       if (from >= to) continue;
       const T* source = segment.line + ahead;
-      if (each) {
+      if (part.each) {
 #pragma omp simd
         for (index_t p = from; p < to; ++p) sums[p - begin] += of_tap[p] * source[p];
       } else {

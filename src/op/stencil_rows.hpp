@@ -111,7 +111,7 @@ void combine_past_cache(std::index_sequence<t...>, const Taps<T>& taps, index_t 
   using Real = RealOf<T>;
   using Lanes [[gnu::vector_size(32)]] = Real;
   using Unaligned [[gnu::vector_size(32), gnu::aligned(alignof(Real))]] = Real;
-  constexpr index_t reals = sizeof(T) / sizeof(Real);
+  constexpr index_t reals = std::is_same_v<T, Real> ? 1 : 2;
   constexpr index_t width = sizeof(Lanes) / sizeof(Real);
   constexpr index_t line = 64 / sizeof(Real);
   const Real* const from[] = {reinterpret_cast<const Real*>(taps.from[t])...};
