@@ -5,7 +5,7 @@
 namespace weft::detail {
 namespace {
 
-std::size_t place(int offset) { return static_cast<std::size_t>(offset + reach); }
+std::size_t place(int offset) { return static_cast<std::size_t>(index_t{offset} + reach); }
 
 bool fits(const Stencil& stencil, index_t i, index_t n) {
   for (int d = -reach; d <= reach; ++d) {
@@ -33,8 +33,8 @@ Stencil reversed(Stencil stencil) {
 BandMatrix::BandMatrix(index_t n, const Stencil& interior, const Row& row) : n_(n) {
   // Stencils that do not fit are within `reach` of the ends; those that meet them in the transposed
   // matrix, within twice that.
-  const index_t ends = std::min<index_t>(2 * reach, n / 2);
-  const index_t last_part = std::max<index_t>(n - 2 * reach, n / 2);
+  const index_t ends = std::min(index_t{2} * reach, n / 2);
+  const index_t last_part = std::max(n - index_t{2} * reach, n / 2);
   head_ = ends;
   while (head_ > 0 && row(head_ - 1) == interior) --head_;
   tail_ = last_part;

@@ -225,7 +225,7 @@ Layout common_domain(const Comm& comm, const Operators<D, R>& mine) {
   int first = 0;
   while (first < comm.size() && parts.count(first) == 0) ++first;
   require(first < comm.size(), "vstack: no rank has an operator");
-  const Layout domain = domain_of(first);
+  Layout domain = domain_of(first);
   for (int rank = first + 1; rank < comm.size(); ++rank) {
     if (parts.count(rank) == 0 || domain_of(rank) == domain) continue;
     refuse("vstack over {} ranks: {}", comm.size(),

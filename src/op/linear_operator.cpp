@@ -5,6 +5,7 @@
 
 #include "op/checks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -79,18 +80,14 @@ Cost AnyOperatorNode::adjoint_cost() const {
 }
 
 bool AnyOperatorNode::capturable() const {
-  for (const AnyOperatorNode* child : children()) {
-    if (!child->capturable()) return false;
-  }
-  return true;
+  return std::ranges::all_of(children(),
+                             [](const AnyOperatorNode* child) { return child->capturable(); });
 }
 
 bool AnyOperatorNode::is_complex_linear() const {
   if (!is_complex_type(domain_type_) || !is_complex_type(range_type_)) return false;
-  for (const AnyOperatorNode* child : children()) {
-    if (!child->is_complex_linear()) return false;
-  }
-  return true;
+  return std::ranges::all_of(
+      children(), [](const AnyOperatorNode* child) { return child->is_complex_linear(); });
 }
 
 template <Scalar D, Scalar R>

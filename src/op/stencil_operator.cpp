@@ -30,9 +30,8 @@ int parts_of(const Layout& layout) { return layout.is_stack() ? layout.part_coun
 template <Scalar T>
 class StencilPass {
  public:
-  StencilPass(const Layout& layout, const Layout& from, const Layout& to,
-              std::vector<AxisMatrix> matrices)
-      : layout_(layout), taps_(at(parts_of(to))) {
+  StencilPass(Layout layout, const Layout& from, const Layout& to, std::vector<AxisMatrix> matrices)
+      : layout_(std::move(layout)), taps_(at(parts_of(to))) {
     std::sort(matrices.begin(), matrices.end(),
               [](const AxisMatrix& a, const AxisMatrix& b) { return a.axis < b.axis; });
     plan_.inputs = parts_of(from);

@@ -69,9 +69,9 @@ LinearOperator<T> transpose_axes(const Layout& layout, const std::vector<int>& a
     order.push_back(normalize_axis(axis, layout.ndim(), "transpose_axes"));
   }
   const Layout range = layout.permuted(order);
-  const auto transposed = std::is_sorted(order.begin(), order.end())
-                              ? identity<T>(layout)
-                              : make_operator<TransposeAxes<T>>(layout, range, order);
+  LinearOperator<T> transposed = std::is_sorted(order.begin(), order.end())
+                                     ? identity<T>(layout)
+                                     : make_operator<TransposeAxes<T>>(layout, range, order);
   if (!options.range || *options.range == range) return transposed;
   return redistribute<T>(range, *options.range) * transposed;
 }
