@@ -13,6 +13,12 @@
 #ifdef WEFT_WITH_NCCL
 #include "comm/nccl_transport.hpp"
 #endif
+#ifdef WEFT_BLAS
+#include <cblas.h>
+#endif
+
+#include <algorithm>
+#include <array>
 
 namespace weft {
 namespace {
@@ -31,11 +37,37 @@ constexpr const char* fftw = "yes";
 constexpr const char* fftw = absent;
 #endif
 
+/// The processors that OpenBLAS has chosen its code for.
+std::string blas_core() {
 #ifdef WEFT_BLAS
-constexpr const char* blas = WEFT_BLAS;
+  return openblas_get_corename();
 #else
-constexpr const char* blas = absent;
+  return "";
 #endif
+}
+
+std::string blas() {
+#ifdef WEFT_BLAS
+  return fmt::format("{}, code for {}", WEFT_BLAS, blas_core());
+#else
+  return absent;
+#endif
+}
+
+/// What OpenBLAS should choose, if it does not know this processor and has taken code of the
+/// oldest.
+std::string better_blas_core() {
+#ifdef __x86_64__
+  constexpr std::array old = {"Prescott", "Core2", "Nehalem", "Generic", "generic"};
+  if (std::find(old.begin(), old.end(), blas_core()) == old.end()) return "";
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return "SkylakeX";
+  }
+  if (__builtin_cpu_supports("avx2")) return "Haswell";
+#endif
+  return "";
+}
 
 std::string mpi() {
 #ifdef WEFT_WITH_MPI
@@ -87,10 +119,15 @@ std::vector<Fact> system_facts() {
       {"build", "OpenMP", openmp},
       {"build", "MPI", mpi()},
       {"build", "FFTW", fftw},
-      {"build", "BLAS", blas},
-      {"build", "CUDA", cuda()},
-      {"build", "NCCL", nccl()},
+      {"build", "BLAS", blas()},
   };
+  if (const std::string better = better_blas_core(); !better.empty()) {
+    facts.push_back(
+        {"build", "BLAS advice",
+         "OpenBLAS does not know this processor, and is slow: set OPENBLAS_CORETYPE=" + better});
+  }
+  facts.push_back({"build", "CUDA", cuda()});
+  facts.push_back({"build", "NCCL", nccl()});
   const detail::Place place = detail::this_place();
   facts.push_back({"machine", "host", place.host});
   facts.push_back({"machine", "cores", std::to_string(place.cores.size())});

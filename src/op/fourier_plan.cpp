@@ -37,6 +37,11 @@ std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& sh
   if constexpr (with_cufft) {
     if (device.kind == DeviceKind::cuda) return make_cufft_plan<X>(device, shape, axes);
   }
+  if constexpr (with_fftw && !is_complex<X>) {
+    if (axes.size() == 1 && lanes_suit<X>(shape, axes[0])) {
+      return make_lane_plan<X>(shape, axes[0]);
+    }
+  }
   if constexpr (with_fftw) return make_fftw_plan<X>(shape, axes, planning);
   return nullptr;
 }

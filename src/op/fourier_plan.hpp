@@ -35,6 +35,15 @@ std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& sh
 template <Scalar X>
 std::unique_ptr<FourierPlan<X>> make_fftw_plan(const Shape& shape, const std::vector<int>& axes,
                                                FftPlanning planning);
+
+/// Transforms of real lines of odd length that are side by side, each in a lane of the processor's
+/// registers.
+template <std::floating_point F>
+std::unique_ptr<FourierPlan<F>> make_lane_plan(const Shape& shape, int axis);
+/// Whether they are possible, and faster than FFTW.
+template <std::floating_point F>
+bool lanes_suit(const Shape& shape, int axis);
+
 template <Scalar X>
 std::unique_ptr<FourierPlan<X>> make_cufft_plan(Device device, const Shape& shape,
                                                 const std::vector<int>& axes);

@@ -2,6 +2,7 @@
 #include "op/support/fourier_matrix.hpp"
 
 #include <weft/array/arithmetic.hpp>
+#include <weft/array/random.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/fft.hpp>
@@ -45,6 +46,19 @@ void check_fft_of_layouts(const Comm& comm, const Shape& shape, const FftOptions
   for_operator_layouts<D>(comm, shape, [&](const Layout& layout) {
     check_operator(fft<D>(layout, options), expected, fft_tolerance<D>());
   });
+}
+
+template <Scalar T>
+DistributedArray<T> line_of(const DistributedArray<T>& lines, index_t line) {
+  DistributedArray<T> one(Layout::local({lines.shape()[0]}));
+  one.fill([&](const Index& i) { return lines.data()[i[0] * lines.shape()[1] + line]; });
+  return one;
+}
+
+template <Scalar T>
+void expect_near(const DistributedArray<T>& found, const DistributedArray<T>& expected,
+                 double tolerance) {
+  EXPECT_LT(norm(found - expected), tolerance * norm(expected)) << to_string(expected.shape());
 }
 
 }  // namespace
@@ -92,6 +106,39 @@ TEST(Fft, changes_the_extent_of_a_cut_axis) {
           .axis = 0, .nfft = nfft, .ifftshift_before = true, .fftshift_after = true};
       check_fft_of_layouts<float>(comm, {5, 2}, options);
       check_fft_of_layouts<std::complex<double>>(comm, {5, 2}, options);
+    }
+  });
+}
+
+// Many real lines side by side, of odd lengths with some larger prime factor, have code of their
+// own.
+
+TEST(Fft, of_many_real_lines) {
+  for_each_scalar([](auto example) {
+    using D = decltype(example);
+    if constexpr (!is_complex<D>) {
+      check_fft<D>(Layout::local({33, 35}), {.axis = 0, .ifftshift_before = true});
+      check_fft<D>(Layout::local({2, 11, 32}), {.axis = 1, .norm = FftNorm::none});
+    }
+  });
+}
+
+TEST(Fft, of_many_real_lines_is_that_of_each) {
+  for_each_scalar([](auto example) {
+    using D = decltype(example);
+    if constexpr (!is_complex<D>) {
+      for (const index_t n : {17, 99, 1331, 1599, 753}) {
+        const auto all = fft<D>(Layout::local({n, 37}), {.axis = 0});
+        const auto one = fft<D>(Layout::local({n}));
+        const auto x = random_array<D>(all.domain(), 1);
+        const DistributedArray<Spectrum<D>> y = all * x;
+        const DistributedArray<D> back = adjoint(all) * y;
+        for (const index_t line : {0, 18, 36}) {
+          const DistributedArray<D> mine = line_of(x, line);
+          expect_near(line_of(y, line), one * mine, fft_tolerance<D>());
+          expect_near(line_of(back, line), mine, fft_tolerance<D>());
+        }
+      }
     }
   });
 }
