@@ -191,13 +191,14 @@ def iterations(problem, label, size, **more):
 
 
 def solvers():
-    for n in (512, 2048):
+    for n in (512, 2048, 4096):
         yield iterations(
             "cgls_first_derivative",
             "CGLS, FirstDerivative",
             size_of([n, n]),
             shape=[n, n],
-            steps=10,
+            steps=10 if n < 4096 else 2,
+            rounds=99 if n < 4096 else 1,
             bar=20,
             quick=n == 512,
             family="cgls",
