@@ -1,9 +1,10 @@
 #pragma once
 
-// The numbers that problems are made of. pylops_side.py and petsc_side.cpp make the same ones:
-// whole numbers decide, so that they do not depend on a language's sine.
+// The arrays that problems are made of.
 
 #include <weft/weft.hpp>
+
+#include "noise.hpp"
 
 #include <cmath>
 #include <complex>
@@ -12,18 +13,6 @@
 #include <vector>
 
 namespace compare {
-
-/// Between -1/2 and 1/2, as good as random.
-inline double noise(std::uint64_t at, std::uint64_t seed) {
-  constexpr std::uint64_t mask = 0xffffffff;
-  std::uint64_t h = (at * 2654435761U + seed * 40503U + 1) & mask;
-  h ^= h >> 15;
-  h = (h * 2246822519U) & mask;
-  h ^= h >> 13;
-  h = (h * 3266489917U) & mask;
-  h ^= h >> 16;
-  return static_cast<double>(h) / 4294967296.0 - 0.5;
-}
 
 template <class T>
 T noise_of(weft::index_t at, std::uint64_t seed) {

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "noise.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -23,18 +25,6 @@ void check(PetscErrorCode code, const char* call) {
   if (code != 0) throw std::runtime_error(std::string(call) + " failed");
 }
 #define CHECK(call) check(call, #call)
-
-/// The numbers of inputs.hpp.
-double noise(std::uint64_t at, std::uint64_t seed) {
-  constexpr std::uint64_t mask = 0xffffffff;
-  std::uint64_t h = (at * 2654435761U + seed * 40503U + 1) & mask;
-  h ^= h >> 15;
-  h = (h * 2246822519U) & mask;
-  h ^= h >> 13;
-  h = (h * 3266489917U) & mask;
-  h ^= h >> 16;
-  return static_cast<double>(h) / 4294967296.0 - 0.5;
-}
 
 /// The grid [n0, n1, n2] is cut along its first axis, as Weft cuts it. PETSc counts the other way
 /// round: its x is the last axis.
@@ -199,7 +189,7 @@ json run(const json& job, const json& options) {
   double* values = nullptr;
   CHECK(VecGetArrayWrite(y, &values));
   for (PetscInt i = first; i < last; ++i) {
-    values[i - first] = noise(static_cast<std::uint64_t>(i), 1);
+    values[i - first] = compare::noise(static_cast<std::uint64_t>(i), 1);
   }
   CHECK(VecRestoreArrayWrite(y, &values));
 

@@ -293,11 +293,9 @@ template <Scalar D, Scalar R>
 typename Lsqr<D, R>::Norms Lsqr<D, R>::true_norms() {
   // Each iteration writes q and s before it reads them.
   State& state = *state_;
-  copy(state.y, state.q);
-  state.a.forward(this->x(), state.q, {-1, 1});
-  state.a.adjoint(state.q, state.s);
-  axpy(static_cast<Real<D>>(-state.damp * state.damp), this->x(), state.s);
-  return {.residual = norm(state.q), .gradient = norm(state.s)};
+  const auto [residual, gradient] =
+      detail::least_squares_norms(state.a, state.y, state.damp, this->x(), state.q, state.s);
+  return {.residual = residual, .gradient = gradient};
 }
 
 template <Scalar D, Scalar R>

@@ -1,13 +1,16 @@
 #pragma once
 
-// What the solvers of A x = y have in common before they begin.
+// What the solvers of A x = y have in common before they begin, and when they have ended.
 
+#include <weft/array/arithmetic.hpp>
+#include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/linear_operator.hpp>
 
 #include "op/checks.hpp"
 
 #include <optional>
+#include <utility>
 
 namespace weft::detail {
 
@@ -33,6 +36,19 @@ void check_preconditioner(const char* solver, const std::optional<LinearOperator
     refuse("{}: {}; it must map the operator's domain to itself", solver,
            difference("the operator takes", domain, "the preconditioner is for", side));
   }
+}
+
+/// |y - A x| and |Aᴴ(y - A x) - damp² x|, which are left in q and s. Collective.
+template <Scalar D, Scalar R>
+std::pair<double, double> least_squares_norms(const LinearOperator<D, R>& a,
+                                              const DistributedArray<R>& y, double damp,
+                                              const DistributedArray<D>& x, DistributedArray<R>& q,
+                                              DistributedArray<D>& s) {
+  copy(y, q);
+  a.forward(x, q, {-1, 1});
+  a.adjoint(q, s);
+  axpy(static_cast<Real<D>>(-damp * damp), x, s);
+  return {norm(q), norm(s)};
 }
 
 /// The same elements without a copy, for as long as a call lasts.

@@ -142,15 +142,16 @@ TEST(Program, info_tells_build_machine_and_route) {
 
 TEST(Program, info_tells_if_blas_does_not_know_the_processor) {
 #ifdef __x86_64__
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "an old processor";
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "without AVX2 there is nothing to advise";
   const Ended old = run("OPENBLAS_CORETYPE=Prescott $W info");
-  if (!contains(old.output, "code for Prescott")) GTEST_SKIP() << "OpenBLAS does not choose";
+  if (!contains(old.output, "code for Prescott"))
+    GTEST_SKIP() << "this OpenBLAS has code for one processor only, or is missing";
   EXPECT_TRUE(contains(old.output, "set OPENBLAS_CORETYPE=")) << old.output;
   const Ended known = run("OPENBLAS_CORETYPE=Haswell $W info");
   EXPECT_TRUE(contains(known.output, "code for Haswell")) << known.output;
   EXPECT_FALSE(contains(known.output, "OPENBLAS_CORETYPE")) << known.output;
 #else
-  GTEST_SKIP() << "OpenBLAS knows the processor";
+  GTEST_SKIP() << "the advice is for x86-64";
 #endif
 }
 

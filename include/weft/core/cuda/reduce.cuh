@@ -93,65 +93,37 @@ __global__ void __launch_bounds__(cuda_threads)
   combine_grid(value, identity, combine, partials, finished, out);
 }
 
-/// Threads take elements in packs even where they cannot be loaded so: the order must not depend on
-/// where arrays are in memory.
-template <class A, class F, class Combine, class T, class... In>
-__device__ A reduce_pack(A value, F f, Combine combine, const Pack<T> first, const Pack<In>... in) {
-#pragma unroll
-  for (int k = 0; k < Pack<T>::width; ++k) value = combine(value, f(first.at[k], in.at[k]...));
-  return value;
-}
-
-template <bool aligned, class A, class F, class Combine, class T, class... In>
-__global__ void __launch_bounds__(cuda_threads)
-    reduce_packs_kernel(index_t n, A identity, F f, Combine combine, A* partials,
-                        unsigned* finished, A* out, const T* x, const In*... in) {
-  A value = identity;
-  constexpr int width = Pack<T>::width;
-  const index_t packs = n / width;
-  const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
-  const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
-#pragma unroll 4
-  for (index_t p = first; p < packs; p += step) {
-    if constexpr (aligned) {
-      value = reduce_pack(value, f, combine, pack(x, p), pack(in, p)...);
-    } else {
-#pragma unroll
-      for (index_t i = p * width; i < (p + 1) * width; ++i)
-        value = combine(value, f(x[i], in[i]...));
-    }
-  }
-  for (index_t i = packs * width + first; i < n; i += step)
-    value = combine(value, f(x[i], in[i]...));
-  combine_grid(value, identity, combine, partials, finished, out);
-}
-
 template <class A, class T, class F, class Combine, class... In>
-__device__ A update_pack(A value, Pack<T>& y, F f, Combine combine, const Pack<In>... in) {
+__device__ A reduce_pack(A value, Pack<T>& y, F f, Combine combine, const Pack<In>... in) {
 #pragma unroll
   for (int k = 0; k < Pack<T>::width; ++k) value = combine(value, f(y.at[k], in.at[k]...));
   return value;
 }
 
+/// Writes y unless it is of constants. Threads take elements in packs even where they cannot be
+/// loaded so: the order must not depend on where arrays are in memory.
 template <bool aligned, class A, class T, class F, class Combine, class... In>
 __global__ void __launch_bounds__(cuda_threads)
-    update_and_reduce_kernel(index_t n, A identity, T* y, F f, Combine combine, A* partials,
-                             unsigned* finished, A* out, const In*... in) {
+    reduce_packs_kernel(index_t n, A identity, T* y, F f, Combine combine, A* partials,
+                        unsigned* finished, A* out, const In*... in) {
+  using MyPack = Pack<std::remove_const_t<T>>;
+  constexpr int width = MyPack::width;
+  constexpr int packs_at_once = std::is_const_v<T> ? 4 : 2;
   A value = identity;
-  constexpr int width = Pack<T>::width;
   const index_t packs = n / width;
   const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
   const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
-#pragma unroll 2
+#pragma unroll packs_at_once
   for (index_t p = first; p < packs; p += step) {
     if constexpr (aligned) {
-      Pack<T> mine = pack(y, p);
-      value = update_pack(value, mine, f, combine, pack(in, p)...);
-      reinterpret_cast<Pack<T>*>(y)[p] = mine;
+      MyPack mine = pack(y, p);
+      value = reduce_pack(value, mine, f, combine, pack(in, p)...);
+      if constexpr (!std::is_const_v<T>) reinterpret_cast<MyPack*>(y)[p] = mine;
     } else {
 #pragma unroll
-      for (index_t i = p * width; i < (p + 1) * width; ++i)
+      for (index_t i = p * width; i < (p + 1) * width; ++i) {
         value = combine(value, f(y[i], in[i]...));
+      }
     }
   }
   for (index_t i = packs * width + first; i < n; i += step) {
@@ -213,21 +185,6 @@ void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* ou
   detail::check_cuda_launch();
 }
 
-template <class A, class F, class Combine, class T, class... In>
-void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* out, const T* first,
-                 const In*... in) {
-  static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
-  static_assert(sizeof(A) * detail::cuda_reduce_blocks <= detail::cuda_partial_bytes);
-  const detail::CudaScratch scratch = detail::cuda_scratch();
-  const bool aligned = (detail::is_aligned(first) && ... && detail::is_aligned(in));
-  const auto kernel = aligned ? detail::reduce_packs_kernel<true, A, F, Combine, T, In...>
-                              : detail::reduce_packs_kernel<false, A, F, Combine, T, In...>;
-  kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0, detail::stream_of(device)>>>(
-      n, identity, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out, first,
-      in...);
-  detail::check_cuda_launch();
-}
-
 template <class A, class T, class F, class Combine, class... In>
 void update_and_reduce_into(Cuda device, index_t n, A identity, T* y, F f, Combine combine, A* out,
                             const In*... in) {
@@ -235,11 +192,17 @@ void update_and_reduce_into(Cuda device, index_t n, A identity, T* y, F f, Combi
   static_assert(sizeof(A) * detail::cuda_reduce_blocks <= detail::cuda_partial_bytes);
   const detail::CudaScratch scratch = detail::cuda_scratch();
   const bool aligned = (detail::is_aligned(y) && ... && detail::is_aligned(in));
-  const auto kernel = aligned ? detail::update_and_reduce_kernel<true, A, T, F, Combine, In...>
-                              : detail::update_and_reduce_kernel<false, A, T, F, Combine, In...>;
+  const auto kernel = aligned ? detail::reduce_packs_kernel<true, A, T, F, Combine, In...>
+                              : detail::reduce_packs_kernel<false, A, T, F, Combine, In...>;
   kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0, detail::stream_of(device)>>>(
       n, identity, y, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out, in...);
   detail::check_cuda_launch();
+}
+
+template <class A, class F, class Combine, class T, class... In>
+void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* out, const T* first,
+                 const In*... in) {
+  update_and_reduce_into(device, n, identity, first, f, combine, out, in...);
 }
 
 template <class A, class F, class Combine, class Out>
