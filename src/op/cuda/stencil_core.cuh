@@ -15,7 +15,6 @@
 
 namespace weft::kernels {
 
-inline constexpr int warp_lanes = 32;
 /// How many steps ahead of its use an element is fetched into the cache.
 inline constexpr unsigned steps_ahead = 3;
 
@@ -242,36 +241,70 @@ __device__ void store(const T (&values)[width], T* y, Share share, const Walks& 
   }
 }
 
-/// The elements of a pack near an end of the row, whose taps along it are not those of others: a
-/// bit for each.
-template <int width>
-__device__ unsigned uneven_places(const Walks& walks, index_t k) {
-  unsigned places = 0;
-#pragma unroll
-  for (int j = 0; j < width; ++j) {
-    if (k + j < walks.even_begin || k + j >= walks.even_end) places |= 1U << j;
-  }
-  return places;
-}
+/// The taps along the row of a pack near an end of it. Most often its elements have those of
+/// others, but for some that are missing: then a bit for each that is there saves loads of weights.
+template <class T, int reach, int width>
+struct EndTaps {
+  static constexpr int span = 2 * reach + 1;
+  static constexpr unsigned are_usual = 1U << 30;    // with a bit for each tap of each element
+  static constexpr unsigned are_special = 1U << 31;  // with a bit for each element that has others
+  static_assert(width * span <= 30);
+  unsigned bits = 0;  // none for a pack that is far from the ends
 
-/// Sums of taps along the row for these elements. Those before and behind the core are not needed,
-/// and may lack neighbours.
-template <class T, int width>
-__device__ void sum_uneven(const StencilTerm<T>& term, unsigned places, const Walks& walks,
-                           index_t k, const T* x, T (&sums)[width]) {
+  __device__ EndTaps(const StencilTerm<T>& term, const Walks& walks, index_t k) {
+    unsigned places = 0;
 #pragma unroll
-  for (int j = 0; j < width; ++j) {
-    if ((places >> j & 1U) == 0 || k + j < walks.begin || k + j >= walks.end) continue;
-    const RealOf<T>* row = row_at(term, k + j);
+    for (int j = 0; j < width; ++j) {
+      if (k + j < walks.even_begin || k + j >= walks.even_end) places |= 1U << j;
+    }
+    if (places == 0 || term.rows == nullptr) return;
+    bits = are_usual;
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      const RealOf<T>* row = row_at(term, k + j) + stencil_reach;
+#pragma unroll
+      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+        const RealOf<T> weight = __ldg(row + d);
+        const bool is_usual = weight == term.interior[stencil_reach + d];
+        if (!is_usual && weight != 0) bits |= are_special;
+        if (is_usual && d >= -reach && d <= reach) bits |= 1U << (j * span + reach + d);
+      }
+    }
+    if ((bits & are_special) != 0) bits = are_special | places;
+  }
+
+  /// From the elements beside and in the pack, which is at x in memory.
+  __device__ void sum(const StencilTerm<T>& term, index_t k, const T (&all)[reach + width + reach],
+                      const T* x, T (&sums)[width]) const {
+    const auto has = [this](int bit) { return (bits >> bit & 1U) != 0; };
+    if ((bits & are_special) != 0) {
+#pragma unroll
+      for (int j = 0; j < width; ++j) {
+        if (has(j)) sums[j] = sum_row(row_at(term, k + j), x + j);
+      }
+      return;
+    }
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      sums[j] = T{};
+#pragma unroll
+      for (int d = -reach; d <= reach; ++d) {
+        const RealOf<T> weight = term.interior[stencil_reach + d];
+        if (weight != 0 && has(j * span + reach + d)) sums[j] += weight * all[reach + j + d];
+      }
+    }
+  }
+
+  __device__ static T sum_row(const RealOf<T>* row, const T* x) {
     T sum{};
 #pragma unroll 1
     for (int d = -stencil_reach; d <= stencil_reach; ++d) {
       const RealOf<T> weight = row[stencil_reach + d];
-      if (weight != 0) sum += weight * x[j + d];
+      if (weight != 0) sum += weight * x[d];
     }
-    sums[j] = sum;
+    return sum;
   }
-}
+};
 
 template <int outputs, int taps, int reach, int width, class T, class Put>
 __global__ void __launch_bounds__(block_threads, resident_blocks(taps))
@@ -281,9 +314,9 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(taps))
   if (path.steps <= 0) return;
   const bool is_inside = path.k >= walks.begin && path.k + width <= walks.end;
   Share share = !path.exists ? Share::none : is_inside ? Share::whole : Share::some;
-  unsigned uneven = uneven_places<width>(walks, path.k);
+  EndTaps<T, reach, width> ends(stencil.along, walks, path.k);
   // Not to be found out again in each step:
-  asm volatile("" : "+r"(reinterpret_cast<int&>(share)), "+r"(uneven));
+  asm volatile("" : "+r"(reinterpret_cast<int&>(share)), "+r"(ends.bits));
   Beside<T, reach, width> beside(walks, path.k);
 
   const auto at = [&path](auto* array, unsigned bytes) {
@@ -335,15 +368,15 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(taps))
 #pragma unroll
         for (int j = 0; j < width; ++j) sums[j] += weight * all[reach + j + d];
       }
-      if (uneven != 0) {
-        sum_uneven(stencil.along, uneven, walks, path.k, at(stencil.along_from, bytes), sums);
+      if (ends.bits != 0) {
+        ends.sum(stencil.along, path.k, all, at(stencil.along_from, bytes), sums);
       }
     }
     T sums_along[width];
     copy(sums, sums_along);
 #pragma unroll
     for (int i = 0; i < outputs; ++i) {
-      if (i >= stencil.count) continue;
+      if (outputs > 1 && i >= stencil.count) continue;
       if (outputs > 1) {
 #pragma unroll
         for (int j = 0; j < width; ++j) sums[j] = i == stencil.along_output ? sums_along[j] : T{};

@@ -1,7 +1,6 @@
 #pragma once
 
-// The points around the core of a stencil on a GPU, one for each thread; for stencil_walks.cuh
-// only.
+// The points around the core of a stencil on a GPU; for stencil_walks.cuh only.
 
 #include <weft/core/for_each.hpp>
 
@@ -13,6 +12,12 @@
 namespace weft::kernels {
 
 inline constexpr unsigned block_threads = 256;
+inline constexpr int warp_lanes = 32;
+/// Points of a row that a thread computes: to find out where one is takes longer than to compute
+/// it.
+inline constexpr int points_of_thread = 8;
+/// Threads that keep a GPU busy; where fewer would do, each computes one point.
+inline constexpr index_t enough_threads = 1 << 16;
 
 inline index_t parts_of(index_t n, index_t each) { return (n + each - 1) / each; }
 
@@ -21,7 +26,19 @@ inline index_t parts_of(index_t n, index_t each) { return (n + each - 1) / each;
 struct Rim {
   StencilBox box;
   StencilBox core;
-  index_t points[2 * max_dims];
+  // Of each box: the threads that share a piece of a row, neighbours having neighbouring points,
+  // as a power of two; and all threads.
+  int lanes_log2[2 * max_dims];
+  index_t threads[2 * max_dims];
+
+  WEFT_FUNCTION index_t begin(int part, int axis) const {
+    if (axis < part / 2) return core.begin[axis];
+    return axis == part / 2 && part % 2 == 1 ? core.end[axis] : box.begin[axis];
+  }
+  WEFT_FUNCTION index_t end(int part, int axis) const {
+    if (axis < part / 2) return core.end[axis];
+    return axis == part / 2 && part % 2 == 0 ? core.begin[axis] : box.end[axis];
+  }
 };
 
 /// In 32 bits where they suffice, which is several times faster.
@@ -30,57 +47,133 @@ __device__ inline index_t divide(index_t a, index_t b) {
   return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
 }
 
-template <class T, class Put>
+/// Not inline: rare, and the kernel is large enough.
+template <class T>
+__device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+                                  index_t point, index_t i) {
+  T sum{};
+  add_term(plan, term, point, i, sum);
+  return sum;
+}
+
+/// Adds a term at `count` points of a row, `step` apart, the first of which is at place i along the
+/// axis of the term.
+template <int most, class T>
+__device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+                                   index_t point, index_t i, int step, int count, T (&sums)[most]) {
+  if (term.axis < plan.axes - 1) {
+    const RealOf<T>* row = row_at(term, i);
+#pragma unroll
+    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+      const RealOf<T> weight = row[stencil_reach + d];
+      if (weight == 0) continue;
+      const T* x = neighbour(plan, term, point, i, d);
+#pragma unroll
+      for (int j = 0; j < most; ++j) {
+        if (j < count) sums[j] += weight * x[j * step];
+      }
+    }
+    return;
+  }
+  const T* x = plan.x[term.input] + point;
+#pragma unroll
+  for (int j = 0; j < most; ++j) {
+    const index_t place = i + j * step;
+    const index_t row = term.first + place;
+    if (j >= count) continue;
+    if (row < term.head || row >= term.tail || place < stencil_reach ||
+        place >= plan.extents[term.axis] - stencil_reach) {
+      sums[j] += term_at(plan, term, point + j * step, place);
+      continue;
+    }
+#pragma unroll
+    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+      const RealOf<T> weight = term.interior[stencil_reach + d];
+      if (weight != 0) sums[j] += weight * x[j * step + d];
+    }
+  }
+}
+
+template <int most, class T, class Put>
 __global__ void __launch_bounds__(block_threads)
     rim_kernel(const __grid_constant__ StencilPlan<T> plan, const __grid_constant__ Rim rim,
                index_t count, Put put) {
   index_t rest = static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x;
   if (rest >= count) return;
   int part = 0;
-  while (rest >= rim.points[part]) rest -= rim.points[part++];
-  const int cut = part / 2;
+  while (rest >= rim.threads[part]) rest -= rim.threads[part++];
+  const int last = plan.axes - 1;
+  const int step = 1 << rim.lanes_log2[part];
+  const index_t lane = rest & (step - 1);
+  rest >>= rim.lanes_log2[part];
   index_t at[max_dims];
   index_t point = 0;
-  for (int axis = plan.axes - 1; axis >= 0; --axis) {
-    index_t begin = axis < cut ? rim.core.begin[axis] : rim.box.begin[axis];
-    index_t end = axis < cut ? rim.core.end[axis] : rim.box.end[axis];
-    if (axis == cut && part % 2 == 0) end = rim.core.begin[axis];
-    if (axis == cut && part % 2 == 1) begin = rim.core.end[axis];
-    const index_t before = divide(rest, end - begin);
-    at[axis] = begin + rest - before * (end - begin);
+  int points = 0;
+  for (int axis = last; axis >= 0; --axis) {
+    const index_t begin = rim.begin(part, axis);
+    const index_t end = rim.end(part, axis);
+    const int each = axis == last ? step * most : 1;
+    const index_t pieces = axis == last ? divide(end - begin + each - 1, each) : end - begin;
+    const index_t before = divide(rest, pieces);
+    at[axis] = begin + (rest - before * pieces) * each;
+    if (axis == last) {
+      at[axis] += lane;
+      points =
+          static_cast<int>(min((end - at[axis] + step - 1) >> rim.lanes_log2[part], index_t{most}));
+    }
     rest = before;
     point += at[axis] * plan.strides[axis];
   }
   for (int output = 0; output < plan.outputs; ++output) {
-    T sum{};
+    T sums[most] = {};
     for (int t = 0; t < plan.terms; ++t) {
       const StencilTerm<T>& term = plan.term[t];
-      if (term.output == output) add_term(plan, term, point, at[term.axis], sum);
+      if (term.output != output) continue;
+      add_term_to_points(plan, term, point, at[term.axis], step, points, sums);
     }
-    put(sum, plan.y[output][point]);
+    T* y = plan.y[output] + point;
+#pragma unroll
+    for (int j = 0; j < most; ++j) {
+      if (j < points) put(sums[j], y[j * step]);
+    }
   }
+}
+
+/// Computes a rim, with up to so many points for each thread.
+template <int most, class T, class Put>
+void visit(Cuda device, const StencilPlan<T>& plan, Rim rim, Put put) {
+  const int last = plan.axes - 1;
+  index_t count = 0;
+  for (int part = 0; part < 2 * plan.axes; ++part) {
+    const auto length = [&](int axis) { return rim.end(part, axis) - rim.begin(part, axis); };
+    index_t lanes = 1;
+    while (lanes < warp_lanes && lanes < length(last)) {
+      lanes *= 2;
+      ++rim.lanes_log2[part];
+    }
+    rim.threads[part] = lanes * parts_of(length(last), lanes * most);
+    for (int axis = 0; axis < last; ++axis) rim.threads[part] *= length(axis);
+    count += rim.threads[part];
+  }
+  rim_kernel<most><<<static_cast<unsigned>(parts_of(count, block_threads)), block_threads, 0,
+                     detail::stream_of(device)>>>(plan, rim, count, put);
+  detail::check_cuda_launch();
 }
 
 /// The points of a box that are not in the core, which may be empty.
 template <class T, class Put>
 void visit_rim(Cuda device, const StencilPlan<T>& plan, const StencilBox& box,
                const StencilBox& core, Put put) {
-  Rim rim{box, core, {}};
-  index_t count = 0;
-  for (int cut = 0; cut < plan.axes; ++cut) {
-    index_t others = 1;
-    for (int axis = 0; axis < plan.axes; ++axis) {
-      if (axis < cut) others *= core.end[axis] - core.begin[axis];
-      if (axis > cut) others *= box.end[axis] - box.begin[axis];
-    }
-    rim.points[2 * cut] = others * (core.begin[cut] - box.begin[cut]);
-    rim.points[2 * cut + 1] = others * (box.end[cut] - core.end[cut]);
-    count += rim.points[2 * cut] + rim.points[2 * cut + 1];
-  }
-  if (count == 0) return;
-  rim_kernel<<<static_cast<unsigned>(parts_of(count, block_threads)), block_threads, 0,
-               detail::stream_of(device)>>>(plan, rim, count, put);
-  detail::check_cuda_launch();
+  const auto points_in = [&plan](const StencilBox& b) {
+    index_t points = 1;
+    for (int axis = 0; axis < plan.axes; ++axis) points *= b.end[axis] - b.begin[axis];
+    return points;
+  };
+  const index_t points = points_in(box) - points_in(core);
+  if (points == 0) return;
+  const Rim rim{box, core, {}, {}};
+  if (points < points_of_thread * enough_threads) return visit<1>(device, plan, rim, put);
+  visit<points_of_thread>(device, plan, rim, put);
 }
 
 }  // namespace weft::kernels

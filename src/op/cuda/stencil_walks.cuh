@@ -15,9 +15,9 @@ namespace weft::kernels {
 /// Blocks that keep a GPU busy, with enough of them for the last ones to end together.
 inline constexpr index_t enough_blocks = 8192;
 /// Steps of a walk at most; what two walks share is read twice.
-inline constexpr index_t longest_walk = 16;
+inline constexpr index_t longest_walk = 32;
 /// The same where walks share nothing.
-inline constexpr index_t short_walk = 8;
+inline constexpr index_t short_walk = 16;
 /// More than the Laplacian of five axes has across the last one.
 inline constexpr int most_taps = 9;
 /// A core of fewer points is not worth a kernel of its own.
@@ -145,8 +145,7 @@ bool describe(const StencilPlan<T>& plan, int first, int count,
 /// What blocks of threads walk through.
 struct Core {
   StencilBox box;
-  // Places along the last axis with the same taps; others in the box have the special ones of the
-  // matrix along it.
+  // Places along the last axis with the same taps along it; others in the box have special ones.
   index_t even_begin;
   index_t even_end;
 };
