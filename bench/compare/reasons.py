@@ -7,6 +7,11 @@ def is_about(row, *words):
 
 REASONS = [
     (
+        lambda row: row["family"] == "gpu_collectives",
+        "both are the same call of NCCL; processes that share a GPU take turns, for milliseconds "
+        "each, and here the turns differed.",
+    ),
+    (
         lambda row: row["family"] == "collectives",
         "Weft checks the arguments and keeps statistics of each call, which takes a fraction of a "
         "microsecond.",
