@@ -24,16 +24,19 @@ TOO_SHORT_US = 5  # times below say more about the clock than about the program
 def speeds_of_bench(results):
     """Baseline's time by ours, by name; numbers that are not ratios are not compared."""
     return {
-        f"{row['what']} vs {row['baseline']}": 1 / row["ratio"]
+        f"{row['what']} vs {row['baseline']}": (1 / row["ratio"],)
         for row in results["rows"]
         if row.get("ratio") and row["ours_us"] >= TOO_SHORT_US
     }
 
 
 def speeds_of_compare(results):
-    """Their time by ours."""
+    """Their time by ours, and the floor by ours."""
     return {
-        f"{row['id']}, {row['ranks']} ranks vs {row['peer']}": row["ratio"]
+        f"{row['id']}, {row['ranks']} ranks vs {row['peer']}": (
+            row["ratio"],
+            1 / row["times_floor"],
+        )
         for row in results["rows"]
         if row.get("ratio") and row["ours_us"] >= TOO_SHORT_US
     }
@@ -41,15 +44,23 @@ def speeds_of_compare(results):
 
 def better(a, b):
     """The faster of two runs, row by row."""
-    return {name: max(a.get(name, 0), b.get(name, 0)) for name in a | b}
+    return {
+        name: tuple(map(max, a.get(name, b.get(name)), b.get(name, a.get(name)))) for name in a | b
+    }
+
+
+def change(committed, measured):
+    """By what factor a row is faster than it was. If we are slower, all its ratios fall; where only
+    one does, it is the other side that has changed."""
+    return max(now / before for now, before in zip(measured, committed))
 
 
 def worse(committed, measured, allowed=ALLOWED):
-    """(name, committed speed, speed now) of rows that have fallen below what is allowed."""
+    """Names of rows that have fallen below what is allowed."""
     return [
-        (name, committed[name], measured[name])
+        name
         for name in sorted(committed.keys() & measured.keys())
-        if measured[name] < allowed * committed[name]
+        if change(committed[name], measured[name]) < allowed
     ]
 
 
@@ -65,11 +76,10 @@ def judge(committed, measure, attempts=ATTEMPTS):
 
 def show(title, committed, measured, failures):
     print(f"{title}\n{'':<72}{'committed':>11}{'now':>9}{'change':>9}")
-    bad = {name for name, *_ in failures}
     for name in sorted(committed.keys() & measured.keys()):
-        change = measured[name] / committed[name] - 1
-        mark = "  WORSE" if name in bad else ""
-        print(f"{name:<72}{committed[name]:>11.3f}{measured[name]:>9.3f}{change:>+9.0%}{mark}")
+        before, now = committed[name], measured[name]
+        mark = "  WORSE" if name in failures else ""
+        print(f"{name:<72}{before[0]:>11.3f}{now[0]:>9.3f}{change(before, now) - 1:>+9.0%}{mark}")
 
 
 def read(path):
