@@ -166,23 +166,28 @@ def plot_sizes(rows, label, ranks):
 
 
 def by_name(rows):
-    """(name, [rows]) where rows differ in the number of ranks only."""
+    """(name, [rows]) where rows differ in the number of ranks, or the peer, only."""
     groups = {}
     for row in rows:
         groups.setdefault(f"{name_of(row)} {row['size']}", []).append(row)
     return groups
 
 
-def plot_dots(title, subtitle, rows, value, bars=False):
+RANKS = ("1 rank", "2 ranks", lambda row: row["ranks"] == 1)
+
+
+def plot_dots(title, subtitle, rows, value, kinds=RANKS, bars=False):
+    """`kinds`: what hollow and full dots stand for, and which rows have hollow ones."""
+    hollow, full, is_hollow = kinds
     dots = [
         (
             name,
-            [(value(r), svg.COLORS["weft"], r["ranks"] == 1) for r in each],
+            [(value(r), svg.COLORS["weft"], is_hollow(r)) for r in each],
             each[0]["bar"] if bars else None,
         )
         for name, each in by_name(rows).items()
     ]
-    legend = [("1 rank", svg.COLORS["weft"], True), ("2 ranks", svg.COLORS["weft"], False)]
+    legend = [(hollow, svg.COLORS["weft"], True), (full, svg.COLORS["weft"], False)]
     return svg.dots(title, subtitle, dots, legend, 1)
 
 
@@ -320,7 +325,18 @@ def cpu_page(results, folder):
     return out
 
 
-def gpu_page(results):
+def plot_gpu(rows):
+    return plot_dots(
+        "Times faster than PyLops and PyLops-MPI on CuPy",
+        "One GPU, one rank. Further right is better. Brown marks are bars.",
+        [r for r in rows if r["peer"] != "nccl"],
+        lambda r: r["ratio"],
+        kinds=(PEERS["cupy"], PEERS["mpi_cupy"], lambda row: row["peer"] == "cupy"),
+        bars=True,
+    )
+
+
+def gpu_page(results, folder):
     known = ", ".join(
         f"{name} {version}" for name, version in results["versions"].items() if name != "mpi"
     )
@@ -328,6 +344,8 @@ def gpu_page(results):
     found = losses(good_rows(results["rows"]))
     if found:
         out += ["Rows that are lost, or miss their bars:", "", *found, ""]
+    (folder / "gpu.svg").write_text(plot_gpu(good_rows(results["rows"])), encoding="utf-8")
+    out += [f"![ratio to peers on a GPU for each problem]({folder.name}/gpu.svg)", ""]
     for peer in dict.fromkeys(row["peer"] for row in results["rows"]):
         mine = [row for row in results["rows"] if row["peer"] == peer]
         out += [f"### Against {PEERS[peer]}", "", *table(mine), ""]
@@ -346,7 +364,7 @@ def main():
     if options.results.exists():
         out += cpu_page(json.loads(options.results.read_text(encoding="utf-8")), folder)
     if options.gpu_results.exists():
-        out += gpu_page(json.loads(options.gpu_results.read_text(encoding="utf-8")))
+        out += gpu_page(json.loads(options.gpu_results.read_text(encoding="utf-8")), folder)
     if not out:
         print("render.py: no results; run make compare", file=sys.stderr)
         return 1

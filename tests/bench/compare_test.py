@@ -164,6 +164,15 @@ class Render(unittest.TestCase):
         self.assertIn("MISSED", page)
         self.assertIn("Laplacian, 512², 2 ranks misses its bar", page)
 
+    def test_rows_of_a_gpu(self):
+        rows = [self.row(peer=peer, ranks=1) for peer in ("cupy", "mpi_cupy", "nccl")]
+        about = {"date": "2000-01-01", "gpu": "abacus", "versions": {"cupy": "1"}}
+        with tempfile.TemporaryDirectory() as folder:
+            page = "\n".join(render.gpu_page({**about, "rows": rows}, Path(folder)))
+            drawn = (Path(folder) / "gpu.svg").read_text(encoding="utf-8")
+        self.assertEqual(page.count("| Laplacian | 512² | 1 | 10 µs |"), 3)
+        self.assertEqual(drawn.count("PyLops-MPI + CuPy"), 1)
+
     def test_a_row_that_failed(self):
         page = self.page([self.row(), {**self.row(), "error": "answers differ by 1e-3"}])
         self.assertIn("**error**: answers differ by 1e-3", page)
