@@ -388,8 +388,9 @@ def main():
                 print(f"  {case['id']}")
         print("collectives")
         return 0
-    names = options.only or [*chosen, "collectives"]
-    unknown = set(names) - {*chosen, "collectives"}
+    known = [*chosen, "collectives"]
+    names = options.only or known
+    unknown = set(names) - set(known)
     if unknown:
         print(f"compare.py: no family {', '.join(sorted(unknown))}; see --list", file=sys.stderr)
         return 2
@@ -406,7 +407,8 @@ def main():
             for row in measured(sides, name, chosen.get(name), ranks, options):
                 show(row)
                 rows.append(row)
-        save(options.out, sides, kept + rows)  # what there is, should the run be interrupted
+        # What there is, should the run be interrupted.
+        save(options.out, sides, sorted(kept + rows, key=lambda row: known.index(row["family"])))
     errors = sum("error" in row for row in rows)
     missed = sum(bool(r.get("ratio") and r["bar"] and r["ratio"] < r["bar"]) for r in rows)
     print(f"{len(rows)} rows, {missed} bars missed, {errors} errors; written to {options.out}")

@@ -40,6 +40,9 @@ struct Taps {
   int across = 0;
   const T* from[StencilPlan<T>::max_taps];
   RealOf<T> weight[StencilPlan<T>::max_taps];
+  // The last element of each input, to be fetched ahead.
+  int leads = 0;
+  const T* lead[max_dims];
 
   void add(const T* data, RealOf<T> factor) {
     from[count] = data;
@@ -90,6 +93,10 @@ void combine(std::index_sequence<>, const Taps<T>& taps, index_t begin, index_t 
 /// keep it, and would fetch from memory what is to be overwritten.
 constexpr index_t streamed_bytes = 16 << 20;
 
+/// How far ahead an input is fetched into the cache. The processor does that by itself, but only
+/// up to the end of a page.
+constexpr index_t fetched_bytes = 2048;
+
 /// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
 /// one plane across the first axis shares with the next to be in the cache still.
 constexpr index_t row_size = 2048;
@@ -125,6 +132,10 @@ void combine_past_cache(std::index_sequence<t...>, const Taps<T>& taps, index_t 
   const index_t aligned = std::min(end * reals, k + (line - beyond_line(out + k)) % line);
   for (; k < aligned; ++k) out[k] = (... + (weight[t] * from[t][k]));
   for (; k + line <= end * reals; k += line) {
+    for (int l = 0; l < taps.leads; ++l) {
+      __builtin_prefetch(reinterpret_cast<const char*>(taps.lead[l]) + k * index_t{sizeof(Real)} +
+                         fetched_bytes);
+    }
     _mm256_stream_si256(reinterpret_cast<__m256i*>(out + k), lanes(k));
     _mm256_stream_si256(reinterpret_cast<__m256i*>(out + k + width), lanes(k + width));
   }
@@ -182,6 +193,7 @@ class RowLoop {
       const index_t bytes = plan.extents[0] * plan.strides[0] * index_t{sizeof(T)};
       past_cache_ = bytes >= streamed_bytes && !is_nonzero(put.alpha - T{1});
     }
+    for (int t = 0; t < plan.outputs * plan.taps; ++t) leads_[t] = is_lead(t);
   }
 
   void run() {
@@ -207,6 +219,15 @@ class RowLoop {
   }
 
  private:
+  /// No other tap of the same output is further ahead in the same input.
+  bool is_lead(int tap) const {
+    const StencilTap<T>* const first = plan_.tap + tap / plan_.taps * plan_.taps;
+    const StencilTap<T>& mine = plan_.tap[tap];
+    return std::none_of(first, first + plan_.taps, [&](const StencilTap<T>& other) {
+      return other.input == mine.input &&
+             (other.shift > mine.shift || (other.shift == mine.shift && &other > &mine));
+    });
+  }
   /// Where the row begins, and whether it runs through the core.
   bool find_row() {
     row_ = first_;
@@ -250,6 +271,7 @@ class RowLoop {
     for (int t = output * plan_.taps; t < (output + 1) * plan_.taps; ++t) {
       const StencilTap<T>& tap = plan_.tap[t];
       taps.add(tap.from + row_, tap.weight);
+      if (leads_[t]) taps.lead[taps.leads++] = tap.from + row_;
     }
     taps.across = plan_.across[output];
   }
@@ -299,6 +321,7 @@ class RowLoop {
   index_t core_begin_;  // of a row, relative to first_
   index_t core_end_;
   bool past_cache_ = false;
+  bool leads_[StencilPlan<T>::max_taps];
   index_t at_[max_dims];
   index_t row_ = 0;
 };
