@@ -177,6 +177,19 @@ TEST(LargeStencils, of_the_gradient) {
   });
 }
 
+// On a GPU, the points around the core have a kernel of their own, which takes several at a time if
+// there are many.
+TEST(LargeStencils, with_as_much_around_the_core_as_in_it) {
+  on_ranks([](Comm comm) {
+    const Shape shape{4, 1200, 600};
+    const auto second = [](index_t place, index_t n) { return second_difference_at(place, n, {}); };
+    const std::vector<Along> matrices = {{0, 0, second}, {1, 0, second}, {2, 0, second}};
+    for_large_layouts(comm, shape, [&](const Layout& layout) {
+      check_large(laplacian<float>(layout, {.axes = all_axes(shape)}), shape, matrices);
+    });
+  });
+}
+
 TEST(LargeStencils, that_no_cache_could_keep) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : {Shape{1030, 2053}, Shape{4100, 2048}}) {

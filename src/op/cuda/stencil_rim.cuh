@@ -16,7 +16,7 @@ inline constexpr int warp_lanes = 32;
 /// Points of a row that a thread computes: to find out where one is takes longer than to compute
 /// it.
 inline constexpr int points_of_thread = 8;
-/// Threads that keep a GPU busy; where fewer would do, each computes one point.
+/// Threads that keep a GPU busy. Where there would be fewer, each computes one point.
 inline constexpr index_t enough_threads = 1 << 16;
 
 inline index_t parts_of(index_t n, index_t each) { return (n + each - 1) / each; }
