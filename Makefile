@@ -37,7 +37,7 @@ compare: setup ## Measure Weft against PyLops-MPI, PETSc and MPI; writes docs/be
 	@scripts/setup compare
 	scripts/compare-peers
 	cmake --preset $(PRESET)
-	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_app weft_side petsc_side mpi_counter
+	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_app compare_sides
 	build/compare/venv/bin/python bench/compare/compare.py --build build/$(PRESET) $(COMPARE); \
 	  status=$$?; python3 bench/compare/render.py && exit $$status
 
@@ -46,7 +46,7 @@ compare-gpu: setup ## The same on the GPU of this machine, with packages that ma
 
 bench-guard: setup ## Check that no cheap ratio has become worse by more than a quarter
 	cmake --preset $(PRESET)
-	cmake --build --preset $(PRESET) -j $(JOBS) --target vector_bench derivative_bench solver_bench weft_app weft_side
+	cmake --build --preset $(PRESET) -j $(JOBS) --target vector_bench derivative_bench solver_bench weft_app compare_sides
 	python3 bench/compare/guard.py --build build/$(PRESET)
 
 format: ## Format all C++ files
