@@ -287,9 +287,8 @@ void visit_rows(Cuda device, const Loops& loops, const T* from, index_t from_ste
 template <class T, class Body>
 void for_each_row(const Loops& loops, const T* from, T* to, Body body) {
   const index_t rows = loops.rows();
-  [[maybe_unused]] const index_t length = loops.extent[loops.depth - 1];
-#pragma omp parallel for schedule(static) if (detail::threads_for(rows * length) > 1)
-  for (index_t row = 0; row < rows; ++row) {
+  const index_t length = loops.extent[loops.depth - 1];
+  detail::share_jobs(rows, detail::threads_for(rows * length), [&](index_t row) {
     const T* source = from;
     T* target = to;
     index_t rest = row;
@@ -299,7 +298,7 @@ void for_each_row(const Loops& loops, const T* from, T* to, Body body) {
       rest /= loops.extent[level];
     }
     body(source, target);
-  }
+  });
 }
 
 template <class T, class F>
@@ -332,8 +331,7 @@ void visit_tiles(Cpu, const Loops& loops, const T* from, T* to, F f) {
   const index_t tiles = loops.rows() / loops.extent[row] * row_tiles * column_tiles;
   const index_t from_step = loops.from[column];
   const index_t to_step = loops.to[row];
-#pragma omp parallel for schedule(static) if (detail::threads_for(tiles * tile * tile) > 1)
-  for (index_t job = 0; job < tiles; ++job) {
+  detail::share_jobs(tiles, detail::threads_for(tiles * tile * tile), [&](index_t job) {
     const index_t first_column = job % column_tiles * tile;
     const index_t first_row = job / column_tiles % row_tiles * tile;
     const T* source = from + first_row + first_column * from_step;
@@ -359,7 +357,7 @@ void visit_tiles(Cpu, const Loops& loops, const T* from, T* to, F f) {
     } else {
       visit(rows, columns);
     }
-  }
+  });
 }
 
 #endif

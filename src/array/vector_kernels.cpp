@@ -25,14 +25,13 @@ void copy(Device device, index_t n, const T* x, T* y) {
 template <class Device, class T>
 void copy(Device, index_t n, const T* x, T* y) {
   if (n == 0 || x == y) return;
-  const index_t chunks = detail::threads_for(n);
-#pragma omp parallel for schedule(static) if (chunks > 1)
-  for (index_t chunk = 0; chunk < chunks; ++chunk) {
+  const int chunks = detail::threads_for(n);
+  detail::share_jobs(chunks, chunks, [=](index_t chunk) {
     const index_t first = n * chunk / chunks;
     const index_t last = n * (chunk + 1) / chunks;
     std::memcpy(static_cast<void*>(y + first), x + first,
                 static_cast<std::size_t>(last - first) * sizeof(T));
-  }
+  });
 }
 #endif
 

@@ -62,12 +62,14 @@ Transport* carrier(const CommState& state, Device where, const char* call) {
   if (where.kind != DeviceKind::cuda) {
     return state.transport->accepts(where) ? state.transport.get() : nullptr;
   }
-  require(state.route.name != "none",
-          "Comm::{}: the memory is on {}, but WEFT_DEVICE_COMM=none lets only host memory travel",
-          call, to_string(where));
-  require(!state.gpu || *state.gpu == where,
-          "Comm::{}: the memory is on {}, but this rank communicates from {}", call,
-          to_string(where), state.gpu ? to_string(*state.gpu) : "");
+  if (state.route.name == "none") [[unlikely]] {
+    refuse("Comm::{}: the memory is on {}, but WEFT_DEVICE_COMM=none lets only host memory travel",
+           call, to_string(where));
+  }
+  if (state.gpu && *state.gpu != where) [[unlikely]] {
+    refuse("Comm::{}: the memory is on {}, but this rank communicates from {}", call,
+           to_string(where), to_string(*state.gpu));
+  }
   return state.gpu_transport.get();
 }
 

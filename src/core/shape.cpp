@@ -7,8 +7,9 @@ namespace weft {
 namespace {
 
 void require_axis(const Shape& shape, int axis, const char* where) {
-  require(axis >= 0 && axis < shape.ndim(), "{}: there is no axis {} in {}", where, axis,
-          to_string(shape));
+  if (axis < 0 || axis >= shape.ndim()) [[unlikely]] {
+    refuse("{}: there is no axis {} in {}", where, axis, to_string(shape));
+  }
 }
 
 }  // namespace
@@ -32,12 +33,14 @@ Shape::Shape(const Index& extents) : Index(extents) {
   index_t product = 1;
   bool overflow = false;
   for (const index_t extent : extents) {
-    require(extent >= 0, "Shape: negative extent in {}", to_string(extents));
+    if (extent < 0) [[unlikely]]
+      refuse("Shape: negative extent in {}", to_string(extents));
     // A zero extent would hide an overflow of the others, which strides would still run into.
     overflow = overflow || __builtin_mul_overflow(product, std::max<index_t>(extent, 1), &product);
   }
-  require(!overflow, "Shape: the number of elements of {} does not fit into 64 bits",
-          to_string(extents));
+  if (overflow) [[unlikely]] {
+    refuse("Shape: the number of elements of {} does not fit into 64 bits", to_string(extents));
+  }
 }
 
 index_t Shape::count() const { return count(0, ndim()); }

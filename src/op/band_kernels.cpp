@@ -200,8 +200,7 @@ void band_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, index
   const index_t blocks_per_row = (row + length - 1) / length;
   const index_t rows = n * inner / row;
   const index_t jobs = outer * rows * blocks_per_row;
-#pragma omp parallel for schedule(static) if (detail::threads_for(outer * n * inner * taps) > 1)
-  for (index_t job = 0; job < jobs; ++job) {
+  detail::share_jobs(jobs, detail::threads_for(outer * n * inner * taps), [&](index_t job) {
     const index_t o = job / (rows * blocks_per_row);
     const index_t which = job / blocks_per_row % rows;
     const index_t begin = which * row + job % blocks_per_row * length;
@@ -218,7 +217,7 @@ void band_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, index
     const T* of_block = coefficients + (vary && !each ? which : 0);
     sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, each}, segments,
                  y + o * n * inner, put);
-  }
+  });
 }
 
 #endif

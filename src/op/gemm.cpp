@@ -53,12 +53,11 @@ void gemm_on(Cpu, MatrixForm form, const GemmSize& size, T alpha, Matrices<const
   const bool rows = size.m >= size.n;
   const index_t lines = size.batch * std::max(size.m, size.n);
   const index_t work = size.batch * size.m * size.n * std::max(size.k, index_t{1});
-  const index_t threads = std::min<index_t>(threads_for(work), lines);
-#pragma omp parallel for schedule(static) num_threads(static_cast <int>(threads)) if (threads > 1)
-  for (index_t thread = 0; thread < threads; ++thread) {
+  const auto threads = static_cast<int>(std::min<index_t>(threads_for(work), lines));
+  share_jobs(threads, threads, [&](index_t thread) {
     multiply_lines(rows, lines * thread / threads, lines * (thread + 1) / threads, form, size,
                    alpha, a, b, beta, c);
-  }
+  });
 }
 
 }  // namespace

@@ -315,9 +315,8 @@ class LaneFft final : public FourierPlan<F> {
   /// of them is a constant, which unrolls its loops.
   template <class Transform>
   void for_each_group(Transform transform) {
-    const auto threads = static_cast<index_t>(scratch_.size());
-#pragma omp parallel for schedule(static) num_threads(static_cast <int>(threads)) if (threads > 1)
-    for (index_t thread = 0; thread < threads; ++thread) {
+    const auto threads = static_cast<int>(scratch_.size());
+    detail::share_jobs(threads, threads, [&](index_t thread) {
       Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
       const index_t last = groups() * (thread + 1) / threads;
       for (index_t group = groups() * thread / threads; group < last; ++group) {
@@ -330,7 +329,7 @@ class LaneFft final : public FourierPlan<F> {
           transform(scratch, outer, first, left);
         }
       }
-    }
+    });
   }
 
   Lines lines_;

@@ -344,8 +344,7 @@ void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
     size *= tile[axis];
     tiles *= (extent + tile[axis] - 1) / tile[axis];
   }
-#pragma omp parallel for schedule(static) if (threads > 1)
-  for (index_t job = 0; job < tiles; ++job) {
+  detail::share_jobs(tiles, threads, [&](index_t job) {
     StencilBox mine;
     index_t rest = job;
     for (int axis = last; axis >= 0; --axis) {
@@ -355,7 +354,7 @@ void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
       rest /= along;
     }
     RowLoop<T, Put>(plan, mine, put).run();
-  }
+  });
 }
 
 }  // namespace weft::kernels

@@ -32,6 +32,18 @@ int max_threads();
 
 inline int threads_for(index_t elements) { return elements < parallel_grain ? 1 : max_threads(); }
 
+/// job(0), ..., job(jobs - 1), divided evenly among so many threads. One alone does without a
+/// parallel region, which takes as long as a small loop even if nobody joins in.
+template <class Job>
+void share_jobs(index_t jobs, int threads, Job job) {
+  if (threads == 1) {
+    for (index_t i = 0; i < jobs; ++i) job(i);
+    return;
+  }
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (index_t i = 0; i < jobs; ++i) job(i);
+}
+
 }  // namespace detail
 
 /// f(i) for 0 <= i < n. Calls must not depend on one another: they run in any order, in SIMD lanes
@@ -65,20 +77,18 @@ void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {
   const index_t rows = outer * n;
   if (inner == 1) {
     // The innermost loop must be the long one, or nothing is left to vectorise.
-#pragma omp parallel for schedule(static) if (outer > 1 && detail::threads_for(rows) > 1)
-    for (index_t o = 0; o < outer; ++o) {
+    detail::share_jobs(outer, outer > 1 ? detail::threads_for(rows) : 1, [=](index_t o) {
 #pragma omp simd
       for (index_t i = 0; i < n; ++i) f(o, i, index_t{0});
-    }
+    });
     return;
   }
-#pragma omp parallel for schedule(static) if (detail::threads_for(rows * inner) > 1)
-  for (index_t row = 0; row < rows; ++row) {
+  detail::share_jobs(rows, detail::threads_for(rows * inner), [=](index_t row) {
     const index_t o = row / n;
     const index_t i = row % n;
 #pragma omp simd
     for (index_t k = 0; k < inner; ++k) f(o, i, k);
-  }
+  });
 }
 
 }  // namespace weft
