@@ -68,7 +68,7 @@ void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf
   // With z = y the new value is at hand, and need not be read back.
   if (z == y) {
     update_and_reduce_into(
-        device, n, SumOf<T>{}, y,
+        device, n, SumOf<T>{}, Targets{y},
         [=] WEFT_KERNEL(T & y_i, T x_i) {
           y_i = y_i + a * x_i;
           return SumOf<T>(conj_of(y_i)) * SumOf<T>(y_i);
@@ -77,7 +77,7 @@ void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf
     return;
   }
   update_and_reduce_into(
-      device, n, SumOf<T>{}, y,
+      device, n, SumOf<T>{}, Targets{y},
       [=] WEFT_KERNEL(T & y_i, T x_i, T z_i) {
         y_i = y_i + a * x_i;
         return SumOf<T>(conj_of(z_i)) * SumOf<T>(y_i);

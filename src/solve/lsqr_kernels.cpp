@@ -95,7 +95,7 @@ void lsqr_extend(Device device, index_t n, const double* runs, const double* oth
                  const double* own, double factor, const R* q, R* u, double* out) {
   const LsqrLookup look(Extension<R>{runs, other, own, factor});
   update_and_reduce_into(
-      device, look.stops() ? 0 : n, 0.0, u,
+      device, look.stops() ? 0 : n, 0.0, Targets{u},
       [=] WEFT_KERNEL(R & u_i, R q_i) {
         if (!look.runs()) return 0.0;
         const auto by = look();
@@ -111,18 +111,16 @@ void lsqr_step(Device device, index_t n, const LsqrNumbers* numbers, const R* v,
   // Two sums at once: a pair of doubles that knows how to be added.
   using Two = Complex<double>;
   const LsqrLookup look(Step<R>{numbers});
-  reduce_into(
-      device, look.stops() ? 0 : n, Two{},
-      [=] WEFT_KERNEL(index_t i) {
+  update_and_reduce_into(
+      device, look.stops() ? 0 : n, Two{}, Targets{w, x},
+      [=] WEFT_KERNEL(R & w_i, R & x_i, R v_i) {
         if (!look.runs()) return Two{};
         const auto by = look();
-        const R w_i = by.from_v * v[i] - by.from_w * w[i];
-        const R x_i = x[i] + by.step * w_i;
-        w[i] = w_i;
-        x[i] = x_i;
+        w_i = by.from_v * v_i - by.from_w * w_i;
+        x_i = x_i + by.step * w_i;
         return Two{wide_square(x_i), wide_square(w_i)};
       },
-      Add{}, reinterpret_cast<Two*>(out));
+      Add{}, reinterpret_cast<Two*>(out), v);
 }
 
 template <class Device, class R>

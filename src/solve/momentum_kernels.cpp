@@ -43,16 +43,17 @@ template <class Device, class R>
 void distance_and_size(Device device, index_t n, const R* x, const R* y, double* out) {
   reduce_into(
       device, n, Two{},
-      [=] WEFT_KERNEL(index_t i) {
-        return Two{wide_square(x[i] - y[i]), wide_square(x[i])};
+      [=] WEFT_KERNEL(R x_i, R y_i) {
+        return Two{wide_square(x_i - y_i), wide_square(x_i)};
       },
-      Add{}, reinterpret_cast<Two*>(out));
+      Add{}, reinterpret_cast<Two*>(out), x, y);
 }
 
 template <class Device, class R>
 void distance(Device device, index_t n, const R* x, const R* y, double* out) {
   reduce_into(
-      device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return wide_square(x[i] - y[i]); }, Add{}, out);
+      device, n, 0.0, [=] WEFT_KERNEL(R x_i, R y_i) { return wide_square(x_i - y_i); }, Add{}, out,
+      x, y);
 }
 
 template <class Device, class R>
@@ -60,17 +61,17 @@ void distance_and_turn(Device device, index_t n, const R* next, const R* z, cons
                        double* out) {
   reduce_into(
       device, n, Two{},
-      [=] WEFT_KERNEL(index_t i) {
-        const double back = wide(z[i] - next[i]);
-        return Two{back * back, back * wide(next[i] - x[i])};
+      [=] WEFT_KERNEL(R next_i, R z_i, R x_i) {
+        const double back = wide(z_i - next_i);
+        return Two{back * back, back * wide(next_i - x_i)};
       },
-      Add{}, reinterpret_cast<Two*>(out));
+      Add{}, reinterpret_cast<Two*>(out), next, z, x);
 }
 
 template <class Device, class R>
 void new_residual(Device device, index_t n, const R* y, R* q, double* out) {
   update_and_reduce_into(
-      device, n, 0.0, q,
+      device, n, 0.0, Targets{q},
       [=] WEFT_KERNEL(R & q_i, R y_i) {
         q_i = y_i - q_i;
         return wide_square(q_i);

@@ -99,10 +99,10 @@ void real_dots(Device device, index_t n, const R* x, const R* y, const R* z, dou
   using Two = Complex<double>;
   reduce_into(
       device, n, Two{},
-      [=] WEFT_KERNEL(index_t i) {
-        return Two{wide_product(x[i], z[i]), wide_product(y[i], z[i])};
+      [=] WEFT_KERNEL(R x_i, R y_i, R z_i) {
+        return Two{wide_product(x_i, z_i), wide_product(y_i, z_i)};
       },
-      Add{}, reinterpret_cast<Two*>(out));
+      Add{}, reinterpret_cast<Two*>(out), x, y, z);
 }
 
 template <class Device, class R>
@@ -110,7 +110,7 @@ void step_residual(Device device, index_t n, Quotient alpha, const R* q, R* r, d
   const auto a = look_up<R>(alpha);
   if (a.stops()) return real_dot(device, n, r, r, out);
   update_and_reduce_into(
-      device, n, 0.0, r,
+      device, n, 0.0, Targets{r},
       [=] WEFT_KERNEL(R & r_i, R q_i) {
         const R step = a();
         r_i = moved_if(step, r_i - step * q_i, r_i);
@@ -126,7 +126,7 @@ void damp_gradient(Device device, index_t n, double weight, Quotient alpha, cons
   const auto damping = static_cast<R>(weight);
   const R* along = a.stops() ? x : p;  // 0 times x is 0, but p may have become anything
   update_and_reduce_into(
-      device, n, 0.0, s,
+      device, n, 0.0, Targets{s},
       [=] WEFT_KERNEL(R & s_i, R x_i, R p_i) {
         const R step = a();
         s_i = s_i - damping * moved_if(step, x_i + step * p_i, x_i);
@@ -148,13 +148,13 @@ void step_solution_and_sum(Device device, index_t n, Quotient alpha, Quotient be
                            R* x, R* p, double* out) {
   const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta)};
   if (step.alpha.stops()) return real_dot(device, n, p, p, out);
-  reduce_into(
-      device, n, 0.0,
-      [=] WEFT_KERNEL(index_t i) {
-        step(x[i], p[i], s[i]);
-        return wide_product(p[i], p[i]);
+  update_and_reduce_into(
+      device, n, 0.0, Targets{x, p},
+      [=] WEFT_KERNEL(R & x_i, R & p_i, R s_i) {
+        step(x_i, p_i, s_i);
+        return wide_product(p_i, p_i);
       },
-      Add{}, out);
+      Add{}, out, s);
 }
 
 template <class Device, class R>
@@ -163,20 +163,17 @@ void step_all(Device device, index_t n, Quotient alpha, Quotient beta, const R* 
   const auto a = look_up<R>(alpha);
   const auto b = look_up<R>(beta);
   if (a.stops()) return real_dot(device, n, r, r, out);
-  reduce_into(
-      device, n, 0.0,
-      [=] WEFT_KERNEL(index_t i) {
+  update_and_reduce_into(
+      device, n, 0.0, Targets{p, q, x, r},
+      [=] WEFT_KERNEL(R & p_i, R & q_i, R & x_i, R & r_i, R u_i, R w_i) {
         const R step = a();
-        const R p_i = moved_if(step, u[i] + b() * p[i], p[i]);
-        const R q_i = moved_if(step, w[i] + b() * q[i], q[i]);
-        const R r_i = moved_if(step, r[i] - step * q_i, r[i]);
-        x[i] = moved_if(step, x[i] + step * p_i, x[i]);
-        p[i] = p_i;
-        q[i] = q_i;
-        r[i] = r_i;
+        p_i = moved_if(step, u_i + b() * p_i, p_i);
+        q_i = moved_if(step, w_i + b() * q_i, q_i);
+        x_i = moved_if(step, x_i + step * p_i, x_i);
+        r_i = moved_if(step, r_i - step * q_i, r_i);
         return wide_product(r_i, r_i);
       },
-      Add{}, out);
+      Add{}, out, u, w);
 }
 
 template <class Device>

@@ -56,7 +56,8 @@ WEFT_FUNCTION double shrink_one(Rule rule, T& u) {
 template <class Device, class T, class Rule>
 void shrink_by(Device device, index_t n, Rule rule, T* u, double* out) {
   update_and_reduce_into(
-      device, n, 0.0, u, [=] WEFT_KERNEL(T & u_i) { return shrink_one(rule, u_i); }, Add{}, out);
+      device, n, 0.0, Targets{u}, [=] WEFT_KERNEL(T & u_i) { return shrink_one(rule, u_i); }, Add{},
+      out);
 }
 
 template <class Device, class T, class Rule>
@@ -64,7 +65,7 @@ void step_and_shrink_by(Device device, index_t n, Rule rule, const T* z, double 
                         double* out) {
   const auto t = static_cast<RealOf<T>>(step);
   update_and_reduce_into(
-      device, n, 0.0, g,
+      device, n, 0.0, Targets{g},
       [=] WEFT_KERNEL(T & g_i, T z_i) {
         g_i = z_i + t * g_i;
         return shrink_one(rule, g_i);

@@ -76,12 +76,12 @@ void change(Device device, index_t n, const R* x, const R* old, double* out) {
   using Two = Complex<double>;
   reduce_into(
       device, n, Two{},
-      [=] WEFT_KERNEL(index_t i) {
-        const auto now = static_cast<double>(x[i]);
-        const double moved = now - static_cast<double>(old[i]);
+      [=] WEFT_KERNEL(R x_i, R old_i) {
+        const auto now = static_cast<double>(x_i);
+        const double moved = now - static_cast<double>(old_i);
         return Two{moved * moved, now * now};
       },
-      Add{}, reinterpret_cast<Two*>(out));
+      Add{}, reinterpret_cast<Two*>(out), x, old);
 }
 
 #define INSTANTIATE(R)                                                                    \

@@ -70,6 +70,31 @@ TEST(Reduce, takes_arrays) {
   }
 }
 
+TEST(Reduce, changes_several_arrays) {
+  for (const index_t n : sizes) {
+    std::vector<double> x(static_cast<std::size_t>(n));
+    for (index_t i = 0; i < n; ++i) x[static_cast<std::size_t>(i)] = static_cast<double>(whole(i));
+    std::vector<double> y(x.size(), 1);
+    std::vector<double> z(x.size(), 2);
+    double sum = -1;
+    update_and_reduce_into(
+        Cpu{}, n, 0.0, Targets{y.data(), z.data()},
+        [](double& y_i, double& z_i, double x_i) {
+          y_i += x_i;
+          z_i *= x_i;
+          return y_i - z_i;
+        },
+        add, &sum, x.data());
+    double expected = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_EQ(y[i], 1 + x[i]);
+      EXPECT_EQ(z[i], 2 * x[i]);
+      expected += 1 - x[i];
+    }
+    EXPECT_EQ(sum, expected) << n;
+  }
+}
+
 TEST(Reduce, finds_the_smallest_and_the_largest) {
   for (const int threads : {1, 2, 3}) {
     use_threads(threads);

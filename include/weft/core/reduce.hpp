@@ -4,6 +4,19 @@
 
 #include <weft/core/for_each.hpp>
 
+namespace weft {
+
+/// Arrays that a kernel changes.
+template <class T, int count>
+struct Targets {
+  T* at[count];
+};
+
+template <class T, class... Others>
+Targets(T*, Others*...) -> Targets<T, 1 + sizeof...(Others)>;
+
+}  // namespace weft
+
 #if defined(__CUDACC__)
 
 #include <weft/core/cuda/reduce.cuh>
@@ -11,6 +24,8 @@
 #else
 
 #include <array>
+#include <cstddef>
+#include <utility>
 
 namespace weft {
 namespace detail {
@@ -49,11 +64,10 @@ A reduce(Cpu, index_t n, A identity, F f, Combine combine) {
 
   const index_t chunk = (n + detail::reduce_chunks - 1) / detail::reduce_chunks;
   std::array<A, detail::reduce_chunks> partial;
-#pragma omp parallel for schedule(static) if (detail::threads_for(n) > 1)
-  for (index_t c = 0; c < detail::reduce_chunks; ++c) {
+  detail::share_jobs(detail::reduce_chunks, detail::threads_for(n), [&](index_t c) {
     partial[static_cast<std::size_t>(c)] = detail::reduce_range(
         std::min(n, c * chunk), std::min(n, (c + 1) * chunk), identity, f, combine);
-  }
+  });
   A total = identity;
   for (const A& value : partial) total = combine(total, value);
   return total;
@@ -73,12 +87,15 @@ void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out
       device, n, identity, [=](index_t i) { return f(first[i], in[i]...); }, combine, out);
 }
 
-/// The same of f(y[i], in[i]...), which may change y[i].
-template <class A, class T, class F, class Combine, class... In>
-void update_and_reduce_into(Cpu device, index_t n, A identity, T* y, F f, Combine combine, A* out,
-                            const In*... in) {
-  reduce_into(
-      device, n, identity, [=](index_t i) { return f(y[i], in[i]...); }, combine, out);
+/// The same of f(y[i]..., in[i]...), which may change what is at i in the targets y.
+template <class A, class T, int count, class F, class Combine, class... In>
+void update_and_reduce_into(Cpu device, index_t n, A identity, Targets<T, count> y, F f,
+                            Combine combine, A* out, const In*... in) {
+  const auto reduce_all = [&]<std::size_t... t>(std::index_sequence<t...>) {
+    reduce_into(
+        device, n, identity, [=](index_t i) { return f(y.at[t][i]..., in[i]...); }, combine, out);
+  };
+  reduce_all(std::make_index_sequence<count>());
 }
 
 /// For each (o, k) of [outer, n, inner]: out(o, k, combine over i of f(o, i, k)), in an order that
@@ -87,19 +104,17 @@ template <class A, class F, class Combine, class Out>
 void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combine combine,
             Out out) {
   if (inner == 1) {
-#pragma omp parallel for schedule(static) if (detail::threads_for(outer * n) > 1)
-    for (index_t o = 0; o < outer; ++o) {
+    detail::share_jobs(outer, detail::threads_for(outer * n), [=](index_t o) {
       const auto line = [&](index_t i) { return f(o, i, index_t{0}); };
       out(o, index_t{0}, detail::reduce_range(index_t{0}, n, identity, line, combine));
-    }
+    });
     return;
   }
   // A strip of inner indices is carried along together: rows are read in the order they lie in
   // memory, and the accumulators fill the SIMD lanes.
   constexpr index_t strip = 64;
   const index_t strips = (inner + strip - 1) / strip;
-#pragma omp parallel for schedule(static) if (detail::threads_for(outer * n * inner) > 1)
-  for (index_t job = 0; job < outer * strips; ++job) {
+  detail::share_jobs(outer * strips, detail::threads_for(outer * n * inner), [=](index_t job) {
     const index_t o = job / strips;
     const index_t first = (job % strips) * strip;
     const index_t width = std::min(strip, inner - first);
@@ -110,7 +125,7 @@ void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combi
       for (index_t k = 0; k < width; ++k) value[k] = combine(value[k], f(o, i, first + k));
     }
     for (index_t k = 0; k < width; ++k) out(o, first + k, value[k]);
-  }
+  });
 }
 
 }  // namespace weft

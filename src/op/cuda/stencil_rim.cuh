@@ -27,8 +27,9 @@ struct Rim {
   StencilBox box;
   StencilBox core;
   // Of each box: the threads that share a piece of a row, neighbours having neighbouring points,
-  // as a power of two; and all threads.
+  // as a power of two; the pieces of a row; and all threads.
   int lanes_log2[2 * max_dims];
+  index_t pieces[2 * max_dims];
   index_t threads[2 * max_dims];
 
   WEFT_FUNCTION index_t begin(int part, int axis) const {
@@ -47,6 +48,37 @@ __device__ inline index_t divide(index_t a, index_t b) {
   return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
 }
 
+/// Adds a term at a point whose place along the axis of the term is i. Loads are all under way at
+/// once: where arrays are small, nothing else hides how long they take.
+template <class T>
+__device__ void add_term_at_once(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+                                 index_t point, index_t i, T& sum) {
+  RealOf<T> weights[stencil_width];
+  const bool in_between = term.first + i >= term.head && term.first + i < term.tail;
+  const RealOf<T>* row = row_at(term, i);
+#pragma unroll
+  for (int k = 0; k < stencil_width; ++k) weights[k] = in_between ? term.interior[k] : row[k];
+  const index_t extent = plan.extents[term.axis];
+  const T* x = plan.x[term.input] + point;
+  T elements[stencil_width];
+#pragma unroll
+  for (int k = 0; k < stencil_width; ++k) {
+    const int d = k - stencil_reach;
+    const bool is_read = weights[k] != 0 && i + d >= 0 && i + d < extent;
+    elements[k] = is_read ? x[d * plan.strides[term.axis]] : T{};
+  }
+  if (i < stencil_reach || i >= extent - stencil_reach) {
+#pragma unroll
+    for (int k = 0; k < stencil_width; ++k) {
+      const int d = k - stencil_reach;
+      if (weights[k] == 0 || (i + d >= 0 && i + d < extent)) continue;
+      elements[k] = *neighbour(plan, term, point, i, d);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < stencil_width; ++k) sum += weights[k] * elements[k];
+}
+
 /// Not inline: rare, and the kernel is large enough.
 template <class T>
 __device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<T>& term,
@@ -61,6 +93,7 @@ __device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<
 template <int most, class T>
 __device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm<T>& term,
                                    index_t point, index_t i, int step, int count, T (&sums)[most]) {
+  if constexpr (most == 1) return add_term_at_once(plan, term, point, i, sums[0]);
   if (term.axis < plan.axes - 1) {
     const RealOf<T>* row = row_at(term, i);
 #pragma unroll
@@ -112,9 +145,9 @@ __global__ void __launch_bounds__(block_threads)
   for (int axis = last; axis >= 0; --axis) {
     const index_t begin = rim.begin(part, axis);
     const index_t end = rim.end(part, axis);
-    const int each = axis == last ? step * most : 1;
-    const index_t pieces = axis == last ? divide(end - begin + each - 1, each) : end - begin;
-    const index_t before = divide(rest, pieces);
+    const index_t each = axis == last ? step * most : 1;
+    const index_t pieces = axis == last ? rim.pieces[part] : end - begin;
+    const index_t before = axis == 0 ? 0 : divide(rest, pieces);
     at[axis] = begin + (rest - before * pieces) * each;
     if (axis == last) {
       at[axis] += lane;
@@ -151,7 +184,8 @@ void visit(Cuda device, const StencilPlan<T>& plan, Rim rim, Put put) {
       lanes *= 2;
       ++rim.lanes_log2[part];
     }
-    rim.threads[part] = lanes * parts_of(length(last), lanes * most);
+    rim.pieces[part] = parts_of(length(last), lanes * most);
+    rim.threads[part] = lanes * rim.pieces[part];
     for (int axis = 0; axis < last; ++axis) rim.threads[part] *= length(axis);
     count += rim.threads[part];
   }
@@ -171,7 +205,7 @@ void visit_rim(Cuda device, const StencilPlan<T>& plan, const StencilBox& box,
   };
   const index_t points = points_in(box) - points_in(core);
   if (points == 0) return;
-  const Rim rim{box, core, {}, {}};
+  const Rim rim{box, core, {}, {}, {}};
   if (points < points_of_thread * enough_threads) return visit<1>(device, plan, rim, put);
   visit<points_of_thread>(device, plan, rim, put);
 }

@@ -58,7 +58,7 @@ template <class T>
 double update_and_sum(T* y, const T* x, index_t n) {
   Buffer<double> sum(1, gpu);
   update_and_reduce_into(
-      stream(), n, 0.0, y,
+      stream(), n, 0.0, Targets{y},
       [=] WEFT_KERNEL(T & y_i, T x_i) {
         y_i += 2 * x_i;
         return double(y_i);
@@ -77,6 +77,21 @@ void move_apart(T* y, T* z, const T* x, index_t n) {
         z_i -= x_i;
       },
       x);
+}
+
+/// y += x; z -= y, and the sum of x y z.
+template <class T>
+double update_two_and_sum(T* y, T* z, const T* x, index_t n) {
+  Buffer<double> sum(1, gpu);
+  update_and_reduce_into(
+      stream(), n, 0.0, Targets{y, z},
+      [=] WEFT_KERNEL(T & y_i, T & z_i, T x_i) {
+        y_i += x_i;
+        z_i -= y_i;
+        return double(x_i) * double(y_i) * double(z_i);
+      },
+      Add{}, sum.data(), x);
+  return on_host(sum.data(), 1)[0];
 }
 
 template <class T>
@@ -116,6 +131,35 @@ void expect_both_change() {
   }
 }
 
+template <class T>
+void expect_both_change_and_the_sum() {
+  for (const index_t n : sizes) {
+    double first_sum = 0;
+    for (const index_t first : {0, 1}) {
+      const Buffer<T> x = rough_numbers<T>(first, n);
+      Buffer<T> y = rough_numbers<T>(first, n);
+      Buffer<T> z = rough_numbers<T>(first, n);
+      const double sum =
+          update_two_and_sum(y.data() + first, z.data() + first, x.data() + first, n);
+      std::vector<T> twice = on_host(x.data() + first, n);
+      std::vector<T> minus(twice.size());
+      double expected = 0;
+      double size = 0;
+      for (std::size_t i = 0; i < twice.size(); ++i) {
+        minus[i] = -twice[i];
+        expected -= 2 * double(twice[i]) * double(twice[i]) * double(twice[i]);
+        size += 2 * std::abs(double(twice[i]) * double(twice[i]) * double(twice[i]));
+        twice[i] *= 2;
+      }
+      EXPECT_EQ(on_host(y.data() + first, n), twice) << n;
+      EXPECT_EQ(on_host(z.data() + first, n), minus) << n;
+      EXPECT_NEAR(sum, expected, 1e-13 * size) << n;
+      if (first == 0) first_sum = sum;
+      EXPECT_EQ(sum, first_sum) << n;
+    }
+  }
+}
+
 }  // namespace
 
 TEST(ReduceOnGpu, sums_do_not_depend_on_alignment) {
@@ -128,6 +172,12 @@ TEST(ReduceOnGpu, updates_change_both_arrays) {
   if (!has_gpu()) GTEST_SKIP() << "this machine has no GPU";
   expect_both_change<float>();
   expect_both_change<double>();
+}
+
+TEST(ReduceOnGpu, changes_two_arrays_and_sums) {
+  if (!has_gpu()) GTEST_SKIP() << "this machine has no GPU";
+  expect_both_change_and_the_sum<float>();
+  expect_both_change_and_the_sum<double>();
 }
 
 }  // namespace weft

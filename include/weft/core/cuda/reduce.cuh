@@ -4,8 +4,11 @@
 
 #include <weft/core/cuda/for_each.cuh>
 
+#include <algorithm>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace weft {
 namespace detail {
@@ -93,42 +96,86 @@ __global__ void __launch_bounds__(cuda_threads)
   combine_grid(value, identity, combine, partials, finished, out);
 }
 
-template <class A, class T, class F, class Combine, class... In>
-__device__ A reduce_pack(A value, Pack<T>& y, F f, Combine combine, const Pack<In>... in) {
+/// The packs with one number of all arrays.
+template <class T, int count, class... In>
+struct PackStep {
+  using Pack = detail::Pack<std::remove_const_t<T>>;
+  Pack mine[count];
+  std::tuple<detail::Pack<In>...> others;
+
+  __device__ void load(const Targets<T, count>& y, index_t number, const In*... in) {
 #pragma unroll
-  for (int k = 0; k < Pack<T>::width; ++k) value = combine(value, f(y.at[k], in.at[k]...));
-  return value;
+    for (int t = 0; t < count; ++t) mine[t] = pack(y.at[t], number);
+    others = {pack(in, number)...};
+  }
+  template <class A, class F, class Combine>
+  __device__ A reduce(A value, F f, Combine combine) {
+    return reduce(value, f, combine, std::make_index_sequence<count>(),
+                  std::index_sequence_for<In...>());
+  }
+  __device__ void store(const Targets<T, count>& y, index_t number) const {
+#pragma unroll
+    for (int t = 0; t < count; ++t) reinterpret_cast<Pack*>(y.at[t])[number] = mine[t];
+  }
+
+ private:
+  template <class A, class F, class Combine, std::size_t... t, std::size_t... i>
+  __device__ A reduce(A value, F f, Combine combine, std::index_sequence<t...>,
+                      std::index_sequence<i...>) {
+#pragma unroll
+    for (int k = 0; k < Pack::width; ++k) {
+      value = combine(value, f(mine[t].at[k]..., std::get<i>(others).at[k]...));
+    }
+    return value;
+  }
+};
+
+/// f(y[i]..., in[i]...)
+template <class T, int count, class F, std::size_t... t, class... In>
+__device__ auto call_at(index_t i, const Targets<T, count>& y, F f, std::index_sequence<t...>,
+                        const In*... in) {
+  return f(y.at[t][i]..., in[i]...);
 }
 
 /// Writes y unless it is of constants. Threads take elements in packs even where they cannot be
 /// loaded so: the order must not depend on where arrays are in memory.
-template <bool aligned, class A, class T, class F, class Combine, class... In>
+template <bool aligned, class A, class T, int count, class F, class Combine, class... In>
 __global__ void __launch_bounds__(cuda_threads)
-    reduce_packs_kernel(index_t n, A identity, T* y, F f, Combine combine, A* partials,
-                        unsigned* finished, A* out, const In*... in) {
-  using MyPack = Pack<std::remove_const_t<T>>;
-  constexpr int width = MyPack::width;
-  constexpr int packs_at_once = std::is_const_v<T> ? 4 : 2;
+    reduce_packs_kernel(index_t n, A identity, Targets<T, count> y, F f, Combine combine,
+                        A* partials, unsigned* finished, A* out, const In*... in) {
+  using Step = PackStep<T, count, In...>;
+  constexpr int width = Step::Pack::width;
+  // Eight loads of a thread are under way at once. The compiler would not let those of a later step
+  // pass the stores of an earlier one.
+  constexpr int steps = std::max(1, 8 / (count + static_cast<int>(sizeof...(In))));
+  const auto at = [&](index_t i) {
+    return call_at(i, y, f, std::make_index_sequence<count>(), in...);
+  };
   A value = identity;
   const index_t packs = n / width;
-  const index_t step = static_cast<index_t>(gridDim.x) * cuda_threads;
+  const index_t stride = static_cast<index_t>(gridDim.x) * cuda_threads;
   const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
-#pragma unroll packs_at_once
-  for (index_t p = first; p < packs; p += step) {
+  for (index_t p = first; p < packs; p += steps * stride) {
     if constexpr (aligned) {
-      MyPack mine = pack(y, p);
-      value = reduce_pack(value, mine, f, combine, pack(in, p)...);
-      if constexpr (!std::is_const_v<T>) reinterpret_cast<MyPack*>(y)[p] = mine;
-    } else {
+      Step step[steps];
 #pragma unroll
-      for (index_t i = p * width; i < (p + 1) * width; ++i) {
-        value = combine(value, f(y[i], in[i]...));
+      for (int s = 0; s < steps; ++s) {
+        if (p + s * stride < packs) step[s].load(y, p + s * stride, in...);
+      }
+#pragma unroll
+      for (int s = 0; s < steps; ++s) {
+        if (p + s * stride >= packs) break;
+        value = step[s].reduce(value, f, combine);
+        if constexpr (!std::is_const_v<T>) step[s].store(y, p + s * stride);
+      }
+    } else {
+      for (index_t q = p; q < packs && q < p + steps * stride; q += stride) {
+#pragma unroll
+        for (index_t i = q * width; i < (q + 1) * width; ++i) value = combine(value, at(i));
       }
     }
   }
-  for (index_t i = packs * width + first; i < n; i += step) {
-    value = combine(value, f(y[i], in[i]...));
-  }
+  for (index_t i = packs * width + first; i < n; i += stride) value = combine(value, at(i));
   combine_grid(value, identity, combine, partials, finished, out);
 }
 
@@ -185,15 +232,16 @@ void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* ou
   detail::check_cuda_launch();
 }
 
-template <class A, class T, class F, class Combine, class... In>
-void update_and_reduce_into(Cuda device, index_t n, A identity, T* y, F f, Combine combine, A* out,
-                            const In*... in) {
+template <class A, class T, int count, class F, class Combine, class... In>
+void update_and_reduce_into(Cuda device, index_t n, A identity, Targets<T, count> y, F f,
+                            Combine combine, A* out, const In*... in) {
   static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
   static_assert(sizeof(A) * detail::cuda_reduce_blocks <= detail::cuda_partial_bytes);
   const detail::CudaScratch scratch = detail::cuda_scratch();
-  const bool aligned = (detail::is_aligned(y) && ... && detail::is_aligned(in));
-  const auto kernel = aligned ? detail::reduce_packs_kernel<true, A, T, F, Combine, In...>
-                              : detail::reduce_packs_kernel<false, A, T, F, Combine, In...>;
+  const bool aligned = std::all_of(y.at, y.at + count, detail::is_aligned) &&
+                       (true && ... && detail::is_aligned(in));
+  const auto kernel = aligned ? detail::reduce_packs_kernel<true, A, T, count, F, Combine, In...>
+                              : detail::reduce_packs_kernel<false, A, T, count, F, Combine, In...>;
   kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0, detail::stream_of(device)>>>(
       n, identity, y, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out, in...);
   detail::check_cuda_launch();
@@ -202,7 +250,7 @@ void update_and_reduce_into(Cuda device, index_t n, A identity, T* y, F f, Combi
 template <class A, class F, class Combine, class T, class... In>
 void reduce_into(Cuda device, index_t n, A identity, F f, Combine combine, A* out, const T* first,
                  const In*... in) {
-  update_and_reduce_into(device, n, identity, first, f, combine, out, in...);
+  update_and_reduce_into(device, n, identity, Targets{first}, f, combine, out, in...);
 }
 
 template <class A, class F, class Combine, class Out>
