@@ -138,16 +138,13 @@ __device__ auto call_at(index_t i, const Targets<T, count>& y, F f, std::index_s
 }
 
 /// Writes y unless it is of constants. Threads take elements in packs even where they cannot be
-/// loaded so: the order must not depend on where arrays are in memory.
-template <bool aligned, class A, class T, int count, class F, class Combine, class... In>
+/// loaded so, with no steps at once: the order must not depend on where arrays are in memory.
+template <int steps, class A, class T, int count, class F, class Combine, class... In>
 __global__ void __launch_bounds__(cuda_threads)
     reduce_packs_kernel(index_t n, A identity, Targets<T, count> y, F f, Combine combine,
                         A* partials, unsigned* finished, A* out, const In*... in) {
   using Step = PackStep<T, count, In...>;
   constexpr int width = Step::Pack::width;
-  // Eight loads of a thread are under way at once. The compiler would not let those of a later step
-  // pass the stores of an earlier one.
-  constexpr int steps = std::max(1, 8 / (count + static_cast<int>(sizeof...(In))));
   const auto at = [&](index_t i) {
     return call_at(i, y, f, std::make_index_sequence<count>(), in...);
   };
@@ -155,8 +152,14 @@ __global__ void __launch_bounds__(cuda_threads)
   const index_t packs = n / width;
   const index_t stride = static_cast<index_t>(gridDim.x) * cuda_threads;
   const index_t first = static_cast<index_t>(blockIdx.x) * cuda_threads + threadIdx.x;
-  for (index_t p = first; p < packs; p += steps * stride) {
-    if constexpr (aligned) {
+  if constexpr (steps == 0) {
+    for (index_t p = first; p < packs; p += stride) {
+#pragma unroll
+      for (index_t i = p * width; i < (p + 1) * width; ++i) value = combine(value, at(i));
+    }
+  } else {
+    // First all loads: the compiler would not let those of a step pass the stores of one before.
+    for (index_t p = first; p < packs; p += steps * stride) {
       Step step[steps];
 #pragma unroll
       for (int s = 0; s < steps; ++s) {
@@ -167,11 +170,6 @@ __global__ void __launch_bounds__(cuda_threads)
         if (p + s * stride >= packs) break;
         value = step[s].reduce(value, f, combine);
         if constexpr (!std::is_const_v<T>) step[s].store(y, p + s * stride);
-      }
-    } else {
-      for (index_t q = p; q < packs && q < p + steps * stride; q += stride) {
-#pragma unroll
-        for (index_t i = q * width; i < (q + 1) * width; ++i) value = combine(value, at(i));
       }
     }
   }
@@ -240,10 +238,24 @@ void update_and_reduce_into(Cuda device, index_t n, A identity, Targets<T, count
   const detail::CudaScratch scratch = detail::cuda_scratch();
   const bool aligned = std::all_of(y.at, y.at + count, detail::is_aligned) &&
                        (true && ... && detail::is_aligned(in));
-  const auto kernel = aligned ? detail::reduce_packs_kernel<true, A, T, count, F, Combine, In...>
-                              : detail::reduce_packs_kernel<false, A, T, count, F, Combine, In...>;
-  kernel<<<detail::reduce_blocks(n), detail::cuda_threads, 0, detail::stream_of(device)>>>(
-      n, identity, y, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out, in...);
+  // A single block waits for its loads and has many under way; among many blocks that would only
+  // leave room for fewer of them.
+  constexpr int arrays = count + static_cast<int>(sizeof...(In));
+  constexpr int many = 4;
+  constexpr int few = std::max(1, 4 / arrays);
+  const unsigned blocks = detail::reduce_blocks(n);
+  const auto launch = [&](auto kernel) {
+    kernel<<<blocks, detail::cuda_threads, 0, detail::stream_of(device)>>>(
+        n, identity, y, f, combine, static_cast<A*>(scratch.partials), scratch.finished, out,
+        in...);
+  };
+  if (!aligned) {
+    launch(detail::reduce_packs_kernel<0, A, T, count, F, Combine, In...>);
+  } else if (blocks == 1) {
+    launch(detail::reduce_packs_kernel<many, A, T, count, F, Combine, In...>);
+  } else {
+    launch(detail::reduce_packs_kernel<few, A, T, count, F, Combine, In...>);
+  }
   detail::check_cuda_launch();
 }
 
