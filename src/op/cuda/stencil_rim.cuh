@@ -157,6 +157,7 @@ __global__ void __launch_bounds__(block_threads)
     rest = before;
     point += at[axis] * plan.strides[axis];
   }
+  if (points <= 0) return;  // behind the end of the row
   for (int output = 0; output < plan.outputs; ++output) {
     T sums[most] = {};
     for (int t = 0; t < plan.terms; ++t) {
