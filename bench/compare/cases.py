@@ -211,7 +211,7 @@ def solvers():
         shape = [TUTORIAL[0] * scale] + TUTORIAL[1:]
         common = {
             "shape": shape,
-            "steps": 10 if scale == 1 else 1,
+            "steps": 10 if scale == 1 else 3,
             "rounds": 1,
             "note": TEN_TIMES if scale == 10 else "tutorial's size",
             "family": "tutorials" if scale == 1 else "tutorials_x10",
