@@ -3,19 +3,7 @@
 // Deterministic reductions over index spaces, for *_kernels.cpp files only.
 
 #include <weft/core/for_each.hpp>
-
-namespace weft {
-
-/// Arrays that a kernel changes.
-template <class T, int count>
-struct Targets {
-  T* at[count];
-};
-
-template <class T, class... Others>
-Targets(T*, Others*...) -> Targets<T, 1 + sizeof...(Others)>;
-
-}  // namespace weft
+#include <weft/core/targets.hpp>
 
 #if defined(__CUDACC__)
 

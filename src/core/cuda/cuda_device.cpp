@@ -87,7 +87,7 @@ class ThreadDevices {
   /// Makes the GPU the thread's current one.
   ThreadDevice& get(int ordinal) {
     const auto found = mine_.find(ordinal);
-    // To look is several times faster than to set; but a thread's first GPU must be set.
+    // To look takes half as long as to set; but a thread's first GPU must be set.
     int current = -1;
     if (found == mine_.end() || cudaGetDevice(&current) != cudaSuccess || current != ordinal) {
       cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");

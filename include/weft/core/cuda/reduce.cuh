@@ -3,6 +3,7 @@
 // reduce on an NVIDIA GPU; see reduce.hpp. Only nvcc reads this.
 
 #include <weft/core/cuda/for_each.cuh>
+#include <weft/core/targets.hpp>
 
 #include <algorithm>
 #include <cstring>
