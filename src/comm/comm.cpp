@@ -7,9 +7,9 @@
 #include "comm/device_route.hpp"
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
+#include "core/environment.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 namespace weft {
@@ -24,11 +24,6 @@ using detail::require_parts;
 using detail::require_root;
 using detail::require_same;
 using detail::Traffic;
-
-bool checking_by_default() {
-  const char* text = std::getenv("WEFT_CHECK");
-  return text != nullptr && std::string_view(text) != "0";
-}
 
 Traffic one_message(const CommState& state, index_t bytes) {
   Traffic traffic;
@@ -180,7 +175,7 @@ Comm Comm::self() { return Comm(detail::make_self_transport()); }
 Comm::Comm(std::shared_ptr<Transport> transport)
     : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
   state_->transport = std::move(transport);
-  state_->checking = checking_by_default();
+  state_->checking = detail::settings().check;
   detail::keep_to_self(*state_);
 }
 

@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,13 +25,6 @@
 
 namespace weft::detail {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, RouteRequest>, 5> requests = {
-    {{"auto", RouteRequest::automatic},
-     {"nccl", RouteRequest::nccl},
-     {"mpi", RouteRequest::mpi},
-     {"staged", RouteRequest::staged},
-     {"none", RouteRequest::none}}};
 
 std::uint64_t host_id() {
   std::array<char, 256> name = {};
@@ -116,15 +108,6 @@ std::vector<RouteFacts> exchange_facts(Transport& host, Device device) {
 
 }  // namespace
 
-RouteRequest requested_route() {
-  const char* text = std::getenv("WEFT_DEVICE_COMM");
-  if (text == nullptr) return RouteRequest::automatic;
-  for (const auto& [name, request] : requests) {
-    if (name == text) return request;
-  }
-  refuse("WEFT_DEVICE_COMM='{}' is none of auto, nccl, mpi, staged, none", text);
-}
-
 std::string nccl_version_text(std::int32_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
@@ -133,7 +116,7 @@ RouteFacts this_ranks_facts([[maybe_unused]] const Transport& host,
                             [[maybe_unused]] Device device) {
   RouteFacts facts;
   facts.host = host_id();
-  facts.request = requested_route();
+  facts.request = settings().device_comm;
 #ifdef WEFT_WITH_CUDA
   facts.gpu = cuda_gpu_id(device);
 #endif

@@ -4,15 +4,13 @@
 
 #include <weft/comm/comm.hpp>
 
+#include "core/environment.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace weft::detail {
-
-/// What the user asks for with WEFT_DEVICE_COMM.
-enum class RouteRequest : std::int32_t { automatic, nccl, mpi, staged, none };
-RouteRequest requested_route();
 
 /// What a rank tells the others. Plain numbers, since it is sent as bytes.
 struct RouteFacts {

@@ -4,6 +4,7 @@
 #include "comm/launch_checks.hpp"
 #include "comm/launch_options.hpp"
 #include "comm/thread_transport.hpp"
+#include "core/environment.hpp"
 #ifdef WEFT_WITH_MPI
 #include "comm/mpi_transport.hpp"
 #endif
@@ -11,6 +12,8 @@
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -44,9 +47,14 @@ void say(const std::string& text) {
   std::fflush(stderr);
 }
 
-/// Before ranks can talk to each other, the launcher's word decides which of them speaks.
+/// Before ranks can talk to each other, the launcher's word decides which of them speaks. It may
+/// end the job at the first exit with an error, so the others leave rank 0 the time to print.
 int decline(const Task& task, const std::string& complaint) {
-  if (task.rank == 0) say(complaint);
+  if (task.rank == 0) {
+    say(complaint);
+  } else {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
   return usage_code;
 }
 
@@ -182,14 +190,14 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
 Device device_of_rank(const LaunchOptions& options, const std::vector<Place>& places, int rank) {
   if (!options.any_gpu) return options.device;
   return Device::cuda(
-      detail::gpu_for_rank(places, rank, device_count(DeviceKind::cuda), environment));
+      detail::gpu_for_rank(places, rank, device_count(DeviceKind::cuda), detail::settings().gpus));
 }
 
 int launch_on_threads(int ranks, const LaunchOptions& options,
                       const std::function<int(Comm)>& body) {
   const std::vector<Place> places(static_cast<std::size_t>(ranks), detail::this_place());
-  const std::string note = detail::crowding_note(places, environment);
-  if (!note.empty()) say("note: " + note);
+  const std::string note = detail::crowding_note(places);
+  if (!note.empty() && !detail::settings().quiet) say("note: " + note);
 
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
   TeamFailures failures(ranks);
@@ -341,8 +349,8 @@ int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& option
   if (!complaint.empty()) return world->rank() == 0 ? decline(task, complaint) : usage_code;
 
   const std::vector<Place> places = places_of(*world);
-  const std::string note = detail::crowding_note(places, environment);
-  if (!note.empty() && world->rank() == 0) say("note: " + note);
+  const std::string note = detail::crowding_note(places);
+  if (!note.empty() && world->rank() == 0 && !detail::settings().quiet) say("note: " + note);
 
   const OpenMpThreads share(detail::threads_for_rank(places, world->rank()));
   const auto farewells = world->split(0, world->rank());
@@ -398,6 +406,7 @@ int launch(int& argc, char** argv, const Program& program) {
   const auto& [read, body] = program;
   LaunchOptions options;
   try {
+    detail::settings();
     const bool reads = read != nullptr;
     options = detail::take_options(argc, argv,
                                    reads ? detail::Help::of_program : detail::Help::of_launch);
@@ -409,6 +418,10 @@ int launch(int& argc, char** argv, const Program& program) {
   if (!options.help.empty()) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
     return 0;
+  }
+  if (task.rank == 0 && !detail::settings().quiet) {
+    for (const std::string& note : detail::notes_on_unknown_variables(environ))
+      say("note: " + note);
   }
 
   const bool launched = task.launcher != detail::Launcher::none;
@@ -438,7 +451,7 @@ Device gpu_of_rank(const Comm& world) {
     places.push_back(detail::unpack(packed));
   }
   const int gpus = device_count(DeviceKind::cuda);
-  return Device::cuda(detail::gpu_for_rank(places, world.rank(), gpus, environment));
+  return Device::cuda(detail::gpu_for_rank(places, world.rank(), gpus, detail::settings().gpus));
 }
 
 Comm mpi_comm([[maybe_unused]] int fortran_handle) {

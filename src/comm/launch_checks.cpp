@@ -210,9 +210,7 @@ Place unpack(const PackedPlace& packed) {
   return place;
 }
 
-std::string crowding_note(const std::vector<Place>& places, const Environment& environment) {
-  const char* quiet = environment("WEFT_QUIET");
-  if (quiet != nullptr && std::string_view(quiet) != "0") return {};
+std::string crowding_note(const std::vector<Place>& places) {
   std::set<std::string> hosts;
   for (const Place& place : places) {
     if (!hosts.insert(place.host).second) continue;
@@ -223,25 +221,17 @@ std::string crowding_note(const std::vector<Place>& places, const Environment& e
 }
 
 int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
-                 const Environment& environment) {
+                 const std::vector<int>& list) {
   const auto self = places.begin() + rank;
   const auto place = static_cast<std::size_t>(std::count_if(
       places.begin(), self, [&](const Place& other) { return other.host == self->host; }));
-  const char* text = environment("WEFT_GPUS");
-  if (text == nullptr) return static_cast<int>(place) % std::max(gpus, 1);
-
-  std::vector<int> list;
-  for (const char* at = text; *at != '\0';) {
-    char* end = nullptr;
-    const long number = std::strtol(at, &end, 10);
-    require(end != at && number >= 0 && number < gpus && (*end == ',' || *end == '\0'),
-            "WEFT_GPUS='{}' is not a list of GPUs, which are numbered from 0 to {} here", text,
-            gpus - 1);
-    list.push_back(static_cast<int>(number));
-    at = *end == ',' ? end + 1 : end;
-  }
-  require(place < list.size(), "WEFT_GPUS='{}' has {} entries, but {} has more ranks", text,
-          list.size(), self->host);
+  if (list.empty()) return static_cast<int>(place) % std::max(gpus, 1);
+  require(place < list.size(), "WEFT_GPUS has {} entries, but {} has more ranks", list.size(),
+          self->host);
+  // Any entry that is wrong fails on every rank, with the same text.
+  const int highest = *std::max_element(list.begin(), list.end());
+  require(highest < gpus, "WEFT_GPUS names GPU {}, but {} has {} GPUs, numbered from 0", highest,
+          self->host, gpus);
   return list[place];
 }
 

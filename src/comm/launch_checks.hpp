@@ -2,17 +2,15 @@
 
 // Sees from the environment and from where ranks run whether a run is what its user thinks it is.
 
+#include "core/environment.hpp"
+
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weft::detail {
-
-/// Looks up an environment variable, like std::getenv.
-using Environment = std::function<const char*(const char*)>;
 
 enum class Launcher {
   none,
@@ -59,13 +57,13 @@ PackedPlace pack(const Place& place);
 Place unpack(const PackedPlace& packed);
 
 /// Tells of the first host that has fewer cores than ranks, or ranks bound to one and the same
-/// core; empty if there is none, or if WEFT_QUIET is set.
-std::string crowding_note(const std::vector<Place>& places, const Environment& environment);
+/// core; empty if there is none.
+std::string crowding_note(const std::vector<Place>& places);
 
 /// Which GPU of its machine a rank works on, of `gpus`: in turn by its place among the ranks there,
-/// or as WEFT_GPUS says, a list such as "0,0,1,1" with an entry for each place.
+/// or, unless `list` is empty, the entry for that place in `list` (WEFT_GPUS).
 int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
-                 const Environment& environment);
+                 const std::vector<int>& list);
 
 /// The cores of a rank, divided among those ranks it shares them with.
 int threads_for_rank(const std::vector<Place>& places, int rank);

@@ -3,6 +3,8 @@
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 
+#include "core/environment.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -85,7 +87,7 @@ LaunchOptions take_options(int& argc, char** argv, Help help) {
   bool asks_for_help = false;
   CLI::App app("Options of Weft, which this program is built with:", base_name(argv[0]));
   app.allow_extras();
-  app.footer(how_to_start);
+  app.footer(variables_help() + "\n" + how_to_start);
   declare(app, texts);
   if (help == Help::of_launch) app.add_flag("--help", asks_for_help, "shows this and ends");
 
@@ -114,5 +116,6 @@ std::string weft::launch_help() {
   app.option_defaults()->group("Options of every Weft program");
   detail::declare(app, texts);
   const std::string options = CLI::Formatter().make_groups(&app, CLI::AppFormatMode::Normal);
-  return options.substr(options.find_first_not_of('\n')) + "\n" + detail::how_to_start + "\n";
+  return options.substr(options.find_first_not_of('\n')) + "\n" + detail::variables_help() + "\n" +
+         detail::how_to_start + "\n";
 }

@@ -456,7 +456,6 @@ int nccl_version() {
 
 std::shared_ptr<Transport> make_nccl_transport(const std::shared_ptr<Transport>& host,
                                                Device device) {
-  wait_limit();  // complains here, if at all
   std::string complaint;
   ncclUniqueId id = {};
   if (host->rank() == 0) {

@@ -1,10 +1,9 @@
 #include "comm/waiter.hpp"
 
-#include <weft/core/error.hpp>
+#include "core/environment.hpp"
 
 #include <sched.h>
 
-#include <cstdlib>
 #include <thread>
 
 namespace weft::detail {
@@ -31,18 +30,7 @@ bool Waiter::pause() {
   return true;
 }
 
-std::chrono::duration<double> wait_limit() {
-  static const std::chrono::duration<double> limit([] {
-    const char* text = std::getenv("WEFT_TIMEOUT");
-    if (text == nullptr) return 300.0;
-    char* end = nullptr;
-    const double seconds = std::strtod(text, &end);
-    require(end != text && *end == '\0' && seconds > 0,
-            "WEFT_TIMEOUT='{}' is not a positive number of seconds", text);
-    return seconds;
-  }());
-  return limit;
-}
+std::chrono::duration<double> wait_limit() { return settings().timeout; }
 
 int available_cores() {
   cpu_set_t cores;

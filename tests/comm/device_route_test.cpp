@@ -110,17 +110,6 @@ TEST(DeviceRoute, is_refused_where_it_does_not_lead) {
   expect_refused("mpi", mixed, {"ranks 0 and 2"});
 }
 
-TEST(DeviceRoute, request_is_read_from_the_environment) {
-  if (ranks() > 1 && world() == World::thread) GTEST_SKIP() << "threads share the environment";
-  const char* before = std::getenv("WEFT_DEVICE_COMM");
-  const std::string kept = before == nullptr ? "auto" : before;
-  setenv("WEFT_DEVICE_COMM", "staged", 1);
-  EXPECT_EQ(requested_route(), RouteRequest::staged);
-  setenv("WEFT_DEVICE_COMM", "pigeon", 1);
-  EXPECT_THROW(requested_route(), ArgumentError);
-  setenv("WEFT_DEVICE_COMM", kept.c_str(), 1);
-}
-
 TEST(DeviceRoute, is_told_by_the_communicator) {
   on_ranks([](Comm comm) {
     EXPECT_EQ(comm.route(Device::cpu()).name, comm.transport());

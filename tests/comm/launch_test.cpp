@@ -2,6 +2,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/launch_checks.hpp"
+#include "core/environment.hpp"
 #include "support/shell.hpp"
 
 #include <gtest/gtest.h>
@@ -72,6 +73,9 @@ TEST(LaunchOptions, help_is_shown_once_and_nothing_runs) {
   for (const char* part : {"--ranks", "--comm", "--device", "--help", "mpirun -n"}) {
     EXPECT_CONTAINS(ended.output, part);
   }
+  for (const std::string_view name : variable_names()) {
+    EXPECT_CONTAINS(ended.output, fmt::format("\n  {}=", name));
+  }
 }
 
 TEST(LaunchOptions, with_bad_values_end_with_one_line) {
@@ -82,6 +86,45 @@ TEST(LaunchOptions, with_bad_values_end_with_one_line) {
     EXPECT_EQ(ended.output.rfind("weft: ", 0), 0U) << ended.output;
     EXPECT_EQ(occurrences(ended.output, "\n"), 1) << ended.output;
   }
+}
+
+TEST(LaunchEnvironment, with_a_bad_value_ends_with_one_line) {
+  for (const auto& [bad, message] : std::map<std::string, std::string>{
+           {"WEFT_CHECK=maybe", "WEFT_CHECK must be 0 or 1, got 'maybe'"},
+           {"WEFT_QUIET=", "WEFT_QUIET must be 0 or 1, got ''"},
+           {"WEFT_TIMEOUT=soon",
+            "WEFT_TIMEOUT must be a number of seconds above 0 and at most 1e9, got 'soon'"},
+           {"WEFT_DEVICE_COMM=foo",
+            "WEFT_DEVICE_COMM must be auto, nccl, mpi, staged or none, got 'foo'"},
+           {"WEFT_GPUS=0;1",
+            "WEFT_GPUS must be a list of GPU numbers such as 0,0,1,1, got '0;1'"}}) {
+    for (const char* options : {"--ranks 3", "--comm self", "--help"}) {
+      const Ended ended = run(fmt::format("export '{}'; $P show {}", bad, options));
+      EXPECT_EQ(ended.code, 2) << bad;
+      EXPECT_EQ(ended.output, "weft: " + message + "\n");
+    }
+  }
+}
+
+TEST(LaunchEnvironment, gets_a_note_on_names_that_are_mistyped) {
+  const std::string note =
+      "weft: note: WEFT_TIMEOT is set, but Weft has no such variable; did you mean WEFT_TIMEOUT?\n";
+  const std::string mistyped = "export WEFT_TIMEOT=3 WEFT_TEST_RANKS=2; ";
+  const Ended ended = run(mistyped + "$P say --ranks 1");
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, note + "arguments: [say]\n");
+  EXPECT_EQ(run(mistyped + "WEFT_QUIET=1 $P say --ranks 1").output, "arguments: [say]\n");
+  EXPECT_EQ(occurrences(run(mistyped + "$P --help").output, "WEFT_TIMEOT "), 0);
+}
+
+TEST(LaunchEnvironment, is_reported_once_on_mpi) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const Ended bad = run("export WEFT_CHECK=maybe; " + mpiexec + " -n 3 $P show");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_EQ(occurrences(bad.output, "weft: WEFT_CHECK must be 0 or 1"), 1) << bad.output;
+  const Ended mistyped = run("export WEFT_TIMEOT=3; " + mpiexec + " -n 3 $P show");
+  EXPECT_EQ(mistyped.code, 0);
+  EXPECT_EQ(occurrences(mistyped.output, "note: WEFT_TIMEOT"), 1) << mistyped.output;
 }
 
 TEST(LaunchProgram, runs_on_one_thread_per_core_by_default) {
@@ -312,16 +355,14 @@ TEST(LaunchChecks, a_build_without_mpi) {
 }
 
 TEST(LaunchChecks, crowded_hosts) {
-  const Environment none = fake({});
-  EXPECT_EQ(crowding_note({{"a", {0, 1}}, {"a", {0, 1}}}, none), "");
-  EXPECT_EQ(crowding_note({{"a", {0}}, {"b", {0}}}, none), "");
-  EXPECT_EQ(crowding_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}, none),
+  EXPECT_EQ(crowding_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
+  EXPECT_EQ(crowding_note({{"a", {0}}, {"b", {0}}}), "");
+  EXPECT_EQ(crowding_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
             "4 ranks on a share 3 cores (bound to 0-1,4)");
-  EXPECT_EQ(crowding_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}, none),
+  EXPECT_EQ(crowding_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}),
             "2 ranks on b share 1 core (bound to 3); several are bound to the same core (3)");
-  EXPECT_EQ(crowding_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}, none),
+  EXPECT_EQ(crowding_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}),
             "3 ranks on a share 3 cores (bound to 0-2); several are bound to the same core (0)");
-  EXPECT_EQ(crowding_note({{"b", {3}}, {"b", {3}}}, fake({{"WEFT_QUIET", "1"}})), "");
 }
 
 TEST(LaunchChecks, places_survive_packing) {
@@ -334,24 +375,18 @@ TEST(LaunchChecks, places_survive_packing) {
 
 TEST(LaunchChecks, ranks_of_a_host_take_its_gpus_in_turn) {
   const std::vector<Place> places = {{"a", {}}, {"b", {}}, {"a", {}}, {"a", {}}, {"b", {}}};
-  const auto unset = [](const char*) -> const char* { return nullptr; };
   const std::vector<int> expected = {0, 0, 1, 0, 1};
   for (int rank = 0; rank < 5; ++rank) {
-    EXPECT_EQ(gpu_for_rank(places, rank, 2, unset), expected[static_cast<std::size_t>(rank)]);
-    EXPECT_EQ(gpu_for_rank(places, rank, 1, unset), 0);
+    EXPECT_EQ(gpu_for_rank(places, rank, 2, {}), expected[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(gpu_for_rank(places, rank, 1, {}), 0);
   }
-  const auto list = [](const char* name) -> const char* {
-    return std::string(name) == "WEFT_GPUS" ? "3,1,1" : nullptr;
-  };
+  const std::vector<int> list = {3, 1, 1};
   const std::vector<int> listed = {3, 3, 1, 1, 1};
   for (int rank = 0; rank < 5; ++rank) {
     EXPECT_EQ(gpu_for_rank(places, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
+    EXPECT_THROW(gpu_for_rank(places, rank, 3, list), ArgumentError) << "there is no GPU 3";
   }
-  EXPECT_THROW(gpu_for_rank(places, 0, 3, list), ArgumentError) << "there is no GPU 3";
-  for (const char* text : {"", "0", "x", "0;1", "0,", "-1,0"}) {
-    const auto wrong = [text](const char*) { return text; };
-    EXPECT_THROW(gpu_for_rank(places, 2, 4, wrong), ArgumentError) << text;
-  }
+  EXPECT_THROW(gpu_for_rank(places, 3, 4, {0, 1}), ArgumentError) << "three ranks, two entries";
 }
 
 TEST(LaunchChecks, threads_share_cores) {
