@@ -3,6 +3,7 @@
 
 #include "core/cuda_device.hpp"
 #include "core/debug_memory.hpp"
+#include "core/page_offsets.hpp"
 
 #include <sys/mman.h>
 
@@ -27,16 +28,38 @@ std::size_t block_size(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+/// Blocks of so many bytes begin at different places in a page, and have a page more for it.
+constexpr std::size_t staggered_bytes = 32 << 10;
+
+bool is_staggered(Device device, std::size_t bytes) {
+  return device.kind == DeviceKind::cpu && bytes >= staggered_bytes;
+}
+
+/// Trivially destructible: arrays with static storage are released after the thread's variables.
+thread_local constinit detail::PageOffsets page_offsets;
+
+void* begin_of_page(void* data) {
+  return static_cast<std::byte*>(data) - detail::PageOffsets::of(data);
+}
+
+/// Of whole pages, with one more than asked for.
+void* allocate_pages(std::size_t bytes) {
+  const std::size_t room = bytes + detail::PageOffsets::page;
+  void* data = nullptr;
+  if (posix_memalign(&data, bytes < huge_page ? detail::PageOffsets::page : huge_page, room) != 0) {
+    return nullptr;
+  }
+  // Large arrays are streamed through: huge pages spare a TLB miss every 4 KiB.
+  if (bytes >= huge_page) madvise(data, room, MADV_HUGEPAGE);
+  return data;
+}
+
 void* system_allocate(Device device, std::size_t bytes) {
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) return detail::cuda_allocate(device, bytes);
 #endif
   if (device.kind == DeviceKind::debug) return detail::debug_allocate(bytes);
-  if (bytes < huge_page) return std::aligned_alloc(alignment, bytes);
-  // Large arrays are streamed through: huge pages spare a TLB miss every 4 KiB.
-  void* data = std::aligned_alloc(huge_page, (bytes + huge_page - 1) / huge_page * huge_page);
-  if (data != nullptr) madvise(data, bytes, MADV_HUGEPAGE);
-  return data;
+  return is_staggered(device, bytes) ? allocate_pages(bytes) : std::aligned_alloc(alignment, bytes);
 }
 
 void system_release(Device device, void* data, std::size_t bytes) noexcept {
@@ -49,7 +72,7 @@ void system_release(Device device, void* data, std::size_t bytes) noexcept {
   if (device.kind == DeviceKind::debug) {
     detail::debug_release(data, bytes);
   } else {
-    std::free(data);
+    std::free(is_staggered(device, bytes) ? begin_of_page(data) : data);
   }
 }
 
@@ -87,6 +110,10 @@ class MemoryPool {
                                     to_string(device_), bytes, stats_.bytes_in_use,
                                     room_left(device_)));
     }
+    if (is_staggered(device_, size)) {
+      const std::size_t offset = page_offsets.take(detail::PageOffsets::of(data));
+      data = static_cast<std::byte*>(begin_of_page(data)) + offset;
+    }
     ++stats_.allocations;
     stats_.bytes_in_use += static_cast<index_t>(size);
     stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
@@ -97,6 +124,7 @@ class MemoryPool {
     const std::size_t size = block_size(bytes);
     const std::lock_guard lock(mutex_);
     stats_.bytes_in_use -= static_cast<index_t>(size);
+    if (is_staggered(device_, size)) page_offsets.give_back(detail::PageOffsets::of(data));
     if (device_.kind == DeviceKind::cuda) {
       system_release(device_, data, size);
       return;

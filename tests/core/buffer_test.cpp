@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <barrier>
 #include <complex>
 #include <cstdint>
 #include <fstream>
@@ -23,6 +25,27 @@ index_t resident_bytes() {
   index_t resident = 0;
   file >> total >> resident;
   return resident * sysconf(_SC_PAGESIZE);
+}
+
+std::uintptr_t address_of(const Buffer<char>& buffer) {
+  return reinterpret_cast<std::uintptr_t>(buffer.data());
+}
+
+/// How far apart two buffers begin within a page of 4 KiB, in whichever direction is shorter.
+index_t page_distance(const Buffer<char>& a, const Buffer<char>& b) {
+  const auto ahead = static_cast<index_t>((address_of(a) - address_of(b)) % 4096);
+  return std::min(ahead, 4096 - ahead);
+}
+
+/// Of any two.
+index_t least_page_distance(const std::vector<Buffer<char>>& buffers) {
+  index_t least = 4096;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      least = std::min(least, page_distance(buffers[i], buffers[j]));
+    }
+  }
+  return least;
 }
 
 void touch(Buffer<char>& buffer) {
@@ -180,6 +203,80 @@ TEST(Buffer, is_empty_by_default) {
   EXPECT_EQ(buffer.data(), nullptr);
   EXPECT_EQ(buffer.size(), 0);
   EXPECT_EQ(buffer.device(), Device::cpu());
+}
+
+TEST(Buffer, eight_large_ones_in_use_begin_at_different_places_in_a_page) {
+  for (const index_t size : {32 << 10, 100'000, 2 << 20, 3'000'000, 32 << 20}) {
+    std::vector<Buffer<char>> kept;
+    for (int i = 0; i < 8; ++i) kept.emplace_back(size);
+    EXPECT_GE(least_page_distance(kept), 512) << size;
+    for (const Buffer<char>& each : kept) EXPECT_EQ(address_of(each) % 64, 0U) << size;
+  }
+}
+
+TEST(Buffer, of_different_sizes_begin_at_different_places_in_a_page) {
+  std::vector<Buffer<char>> kept;
+  for (index_t size = 64 << 10; kept.size() < 8; size *= 2) kept.emplace_back(size);
+  EXPECT_GE(least_page_distance(kept), 512);
+}
+
+TEST(Buffer, begins_at_another_place_in_a_page_whatever_was_there_before) {
+  constexpr index_t size = 1 << 20;
+  // Blocks that other threads have left behind begin where those threads wanted them to.
+  {
+    std::vector<std::jthread> threads;
+    for (int thread = 0; thread < 12; ++thread) {
+      threads.emplace_back([] {
+        const Buffer<char> first(size);
+        const Buffer<char> second(size);
+      });
+    }
+  }
+  for (int temporaries = 0; temporaries < 20; ++temporaries) {
+    std::vector<Buffer<char>> kept;
+    kept.emplace_back(size);
+    for (int i = 0; i < temporaries; ++i) {
+      const Buffer<char> temporary(i % 2 == 0 ? size : 3 * size);
+      EXPECT_GE(page_distance(kept[0], temporary), 512);
+    }
+    kept.emplace_back(size);
+    kept.emplace_back(2 * size);
+    EXPECT_GE(least_page_distance(kept), 512) << temporaries;
+  }
+}
+
+TEST(Buffer, of_each_thread_begin_at_different_places_in_a_page) {
+  // Ranks that are threads allocate in step: input and output of one are not made in succession.
+  constexpr int ranks = 8;
+  std::barrier turn(ranks);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&] {
+      std::vector<Buffer<char>> kept;
+      for (int i = 0; i < 8; ++i) {
+        turn.arrive_and_wait();
+        kept.emplace_back(100'000);
+      }
+      EXPECT_GE(least_page_distance(kept), 512);
+    });
+  }
+}
+
+TEST(Buffer, has_room_wherever_it_begins_in_a_page) {
+  // Sizes that a block fits exactly; sanitizers see what is written beyond.
+  for (const index_t size : {32 << 10, 1 << 20, 2 << 20, 4 << 20}) {
+    std::vector<Buffer<char>> kept;
+    for (int i = 0; i < 9; ++i) {
+      Buffer<char>& buffer = kept.emplace_back(size);
+      std::fill_n(buffer.data(), size, static_cast<char>(i));
+    }
+    for (int i = 0; i < 9; ++i) {
+      const char* data = kept[static_cast<std::size_t>(i)].data();
+      EXPECT_EQ(std::count(data, data + size, static_cast<char>(i)), size) << size;
+    }
+    kept.clear();
+    trim_memory(Device::cpu());
+  }
 }
 
 TEST(Buffer, changes_its_device_when_assigned_to) {
