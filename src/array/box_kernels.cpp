@@ -283,42 +283,44 @@ void visit_rows(Cuda device, const Loops& loops, const T* from, index_t from_ste
 
 #else
 
-/// body(source, target) for the first elements of all rows.
+/// body(source, target, length) for the first elements of all rows, or of pieces of them.
 template <class T, class Body>
-void for_each_row(const Loops& loops, const T* from, T* to, Body body) {
+void for_each_row(const Loops& loops, const T* from, index_t from_step, T* to, index_t to_step,
+                  Body body) {
   const index_t rows = loops.rows();
   const index_t length = loops.extent[loops.depth - 1];
-  detail::share_jobs(rows, detail::threads_for(rows * length), [&](index_t row) {
-    const T* source = from;
-    T* target = to;
+  const auto visit = [&](index_t row, index_t begin, index_t end) {
+    const T* source = from + begin * from_step;
+    T* target = to + begin * to_step;
     index_t rest = row;
     for (int level = loops.depth - 2; level >= 0; --level) {
       source += rest % loops.extent[level] * loops.from[level];
       target += rest % loops.extent[level] * loops.to[level];
       rest /= loops.extent[level];
     }
-    body(source, target);
-  });
+    body(source, target, end - begin);
+  };
+  detail::share_rows(rows, length, detail::threads_for(rows * length), visit);
 }
 
 template <class T, class F>
 void visit_rows(Cpu, const Loops& loops, const T* from, index_t from_step, T* to, index_t to_step,
                 F f) {
-  const index_t length = loops.extent[loops.depth - 1];
   if constexpr (std::is_same_v<F, Assign>) {
     if (from_step == 1 && to_step == 1) {
       // memcpy writes long runs without reading the target first, which a loop cannot.
-      for_each_row(loops, from, to, [=](const T* source, T* target) {
+      for_each_row(loops, from, 1, to, 1, [](const T* source, T* target, index_t length) {
         std::memcpy(static_cast<void*>(target), source,
                     static_cast<std::size_t>(length) * sizeof(T));
       });
       return;
     }
   }
-  for_each_row(loops, from, to, [=](const T* source, T* target) {
+  for_each_row(loops, from, from_step, to, to_step,
+               [=](const T* source, T* target, index_t length) {
 #pragma omp simd
-    for (index_t k = 0; k < length; ++k) f(source[k * from_step], target[k * to_step]);
-  });
+                 for (index_t k = 0; k < length; ++k) f(source[k * from_step], target[k * to_step]);
+               });
 }
 
 /// The two innermost loops, tile by tile: cache lines that a tile has touched are used to the end.

@@ -5,6 +5,7 @@
 #include <weft/core/stream.hpp>
 
 #include "comm/reduction_kernels.hpp"
+#include "core/copy_on_host.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -21,7 +22,13 @@ void copy(ConstMemory from, Memory to) {
   if (from.data == to.data || from.count == 0) return;
   const auto bytes = static_cast<std::size_t>(from.bytes());
   if (from.where.host_accessible() && to.where.host_accessible()) {
-    std::memmove(to.data, from.data, bytes);
+    const auto* source = static_cast<const std::byte*>(from.data);
+    const auto* target = static_cast<const std::byte*>(to.data);
+    if (target + bytes <= source || source + bytes <= target) {
+      copy_on_host(to.data, from.data, bytes);
+    } else {
+      std::memmove(to.data, from.data, bytes);
+    }
   } else {
     copy_bytes(to.data, to.where, from.data, from.where, bytes);
   }

@@ -1,11 +1,12 @@
 #include <weft/core/dispatch.hpp>
+#include <weft/core/for_each.hpp>
 
+#include "core/copy_on_host.hpp"
 #include "core/cuda_device.hpp"
 #include "core/host_waits.hpp"
 
 #include <charconv>
 #include <cstring>
-#include <optional>
 
 namespace weft {
 
@@ -57,6 +58,16 @@ void require_available(Device device) {
 #endif
 }
 
+void detail::copy_on_host(void* to, const void* from, std::size_t bytes) {
+  auto* target = static_cast<std::byte*>(to);
+  const auto* source = static_cast<const std::byte*>(from);
+  const auto length = static_cast<index_t>(bytes);
+  const int threads = threads_for(length / index_t{sizeof(double)});
+  share_rows(1, length, threads, [=](index_t, index_t begin, index_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
                 std::size_t bytes) {
   if (bytes == 0) return;
@@ -68,9 +79,12 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 #endif
   require_available(to_device);
   require_available(from_device);
-  std::optional<detail::DebugAccess> open;
-  if (!to_device.host_accessible() || !from_device.host_accessible()) open.emplace();
-  if (to_device.host_accessible() && !from_device.host_accessible()) detail::count_host_wait();
+  if (to_device.host_accessible() && from_device.host_accessible()) {
+    detail::copy_on_host(to, from, bytes);
+    return;
+  }
+  const detail::DebugAccess open;
+  if (to_device.host_accessible()) detail::count_host_wait();
   std::memcpy(to, from, bytes);
 }
 

@@ -110,6 +110,30 @@ TEST_P(ForEach, passes_coordinates_within_the_shape) {
 INSTANTIATE_TEST_SUITE_P(Threads, ForEach, testing::Values(1, 2, 3));
 
 #if defined(_OPENMP)
+TEST(ForEachThreads, have_equal_shares_of_any_shape) {
+  struct Case {
+    index_t outer, n, inner;
+  };
+  for (const int threads : {2, 3, 4}) {
+    omp_set_num_threads(threads);
+    for (const auto& [outer, n, inner] :
+         {Case{1, 600'000, 1}, Case{1, 1, 600'000}, Case{3, 200'000, 1}, Case{5, 1, 100'000},
+          Case{1, 5, 100'000}, Case{200'000, 1, 1}, Case{1, 300'000, 2}, Case{700, 700, 1}}) {
+      std::vector<int> by(static_cast<std::size_t>(outer * n * inner), -1);
+      int* at = by.data();
+      for_each(Cpu{}, outer, n, inner, [=](index_t o, index_t i, index_t k) {
+        at[(o * n + i) * inner + k] = omp_get_thread_num();
+      });
+      const auto fair = static_cast<double>(by.size()) / threads;
+      for (int thread = 0; thread < threads; ++thread) {
+        EXPECT_NEAR(static_cast<double>(std::count(by.begin(), by.end(), thread)), fair, 0.1 * fair)
+            << outer << " x " << n << " x " << inner << ", thread " << thread << " of " << threads;
+      }
+    }
+  }
+  omp_set_num_threads(1);
+}
+
 TEST(ForEachThreads, share_long_loops_only) {
   omp_set_num_threads(2);
   std::vector<int> by(100'000, -1);

@@ -6,6 +6,7 @@
 #include <omp.h>
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -209,6 +210,86 @@ TEST(Reduce, over_the_middle_axis_equals_the_plain_loop) {
   }
   use_threads(1);
 }
+
+TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads) {
+  struct Case {
+    index_t outer, n, inner;
+  };
+  for (const auto& [outer, n, inner] :
+       {Case{1, 100'003, 1}, Case{3, 40'000, 1}, Case{1, 100'003, 2}, Case{2, 5000, 70},
+        Case{1, 600, 1000}, Case{1, 600, 1100}, Case{33, 33'000, 1}}) {
+    const auto f = [=](index_t o, index_t i, index_t k) { return rough((o * n + i) * inner + k); };
+    const auto lines = [&](int threads) {
+      use_threads(threads);
+      std::vector<double> out(static_cast<std::size_t>(outer * inner), -1);
+      double* to = out.data();
+      reduce(Cpu{}, outer, n, inner, 0.0, f, add,
+             [=](index_t o, index_t k, double value) { to[o * inner + k] = value; });
+      return out;
+    };
+    const std::vector<double> expected = lines(1);
+    for (const int threads : {2, 3, 4}) {
+      const std::vector<double> out = lines(threads);
+      EXPECT_TRUE(std::equal(out.begin(), out.end(), expected.begin(), same_bits<double>))
+          << outer << " x " << n << " x " << inner << " on " << threads << " threads";
+    }
+    // Nor with the number of lines, which changes where an array is cut.
+    std::vector<double> first(static_cast<std::size_t>(inner));
+    double* to = first.data();
+    reduce(Cpu{}, 1, n, inner, 0.0, f, add,
+           [=](index_t, index_t k, double value) { to[k] = value; });
+    EXPECT_TRUE(std::equal(first.begin(), first.end(), expected.begin(), same_bits<double>));
+  }
+  use_threads(1);
+}
+
+TEST(Reduce, over_the_middle_axis_of_long_lines_adds_whole_numbers_exactly) {
+  use_threads(2);
+  for (const index_t inner : {1, 2, 63, 65, 200}) {
+    const index_t n = 40'001;
+    std::vector<std::int64_t> out(static_cast<std::size_t>(inner));
+    std::int64_t* to = out.data();
+    reduce(
+        Cpu{}, 1, n, inner, std::int64_t{0},
+        [=](index_t, index_t i, index_t k) { return whole(i * inner + k); }, add,
+        [=](index_t, index_t k, std::int64_t value) { to[k] = value; });
+    for (index_t k = 0; k < inner; ++k) {
+      std::int64_t expected = 0;
+      for (index_t i = 0; i < n; ++i) expected += whole(i * inner + k);
+      EXPECT_EQ(to[k], expected) << k << " of " << inner;
+    }
+  }
+  use_threads(1);
+}
+
+#if defined(_OPENMP)
+TEST(ReduceThreads, have_equal_shares_of_any_shape) {
+  struct Case {
+    index_t outer, n, inner;
+  };
+  for (const int threads : {2, 4}) {
+    use_threads(threads);
+    for (const auto& [outer, n, inner] :
+         {Case{1, 600'000, 1}, Case{3, 200'000, 1}, Case{1, 300'000, 2}, Case{1, 10'000, 64},
+          Case{2, 6000, 65}, Case{500, 1000, 1}, Case{1, 500, 2048}}) {
+      std::vector<int> by(static_cast<std::size_t>(outer * n * inner), -1);
+      int* at = by.data();
+      reduce(
+          Cpu{}, outer, n, inner, 0,
+          [=](index_t o, index_t i, index_t k) {
+            return at[(o * n + i) * inner + k] = omp_get_thread_num();
+          },
+          add, [](index_t, index_t, int) {});
+      const auto fair = static_cast<double>(by.size()) / threads;
+      for (int thread = 0; thread < threads; ++thread) {
+        EXPECT_NEAR(static_cast<double>(std::count(by.begin(), by.end(), thread)), fair, 0.1 * fair)
+            << outer << " x " << n << " x " << inner << ", thread " << thread << " of " << threads;
+      }
+    }
+  }
+  use_threads(1);
+}
+#endif
 
 TEST(Reduce, over_the_middle_axis_takes_other_combinations) {
   std::vector<std::int64_t> out(6);

@@ -21,6 +21,9 @@
 #define WEFT_FUNCTION
 #define WEFT_THIS_DEVICE ::weft::Cpu
 
+#include <algorithm>
+#include <numeric>
+
 namespace weft {
 namespace detail {
 
@@ -42,6 +45,23 @@ void share_jobs(index_t jobs, int threads, Job job) {
   }
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (index_t i = 0; i < jobs; ++i) job(i);
+}
+
+/// body(row, begin, end) for pieces of rows of so many elements. They are whole rows, unless there
+/// are too few of them to keep all threads equally busy.
+template <class Body>
+void share_rows(index_t rows, index_t length, int threads, Body body) {
+  constexpr index_t many = 8;     // rows per thread, of which one more or less makes no difference
+  constexpr index_t least = 256;  // elements that are worth a piece
+  index_t pieces = 1;
+  if (threads > 1 && rows < many * threads) {
+    pieces =
+        std::max<index_t>(1, std::min(threads / std::gcd(rows, index_t{threads}), length / least));
+  }
+  share_jobs(rows * pieces, threads, [=](index_t job) {
+    const index_t piece = job % pieces;
+    body(job / pieces, length * piece / pieces, length * (piece + 1) / pieces);
+  });
 }
 
 }  // namespace detail
@@ -74,20 +94,20 @@ void update(Cpu device, index_t n, T* y, T* z, F f, const In*... in) {
 /// f(o, i, k) for the points of [outer, n, inner], under the same contract.
 template <class F>
 void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {
-  const index_t rows = outer * n;
+  const int threads = detail::threads_for(outer * n * inner);
   if (inner == 1) {
     // The innermost loop must be the long one, or nothing is left to vectorise.
-    detail::share_jobs(outer, outer > 1 ? detail::threads_for(rows) : 1, [=](index_t o) {
+    detail::share_rows(outer, n, threads, [=](index_t o, index_t begin, index_t end) {
 #pragma omp simd
-      for (index_t i = 0; i < n; ++i) f(o, i, index_t{0});
+      for (index_t i = begin; i < end; ++i) f(o, i, index_t{0});
     });
     return;
   }
-  detail::share_jobs(rows, detail::threads_for(rows * inner), [=](index_t row) {
+  detail::share_rows(outer * n, inner, threads, [=](index_t row, index_t begin, index_t end) {
     const index_t o = row / n;
     const index_t i = row % n;
 #pragma omp simd
-    for (index_t k = 0; k < inner; ++k) f(o, i, k);
+    for (index_t k = begin; k < end; ++k) f(o, i, k);
   });
 }
 

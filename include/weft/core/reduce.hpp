@@ -42,23 +42,82 @@ A reduce_range(index_t begin, index_t end, A identity, F f, Combine combine) {
   return lane[0];
 }
 
+/// All of [0, n), where the chunks of a long line are shared by so many threads.
+template <class A, class F, class Combine>
+A reduce_line(int threads, index_t n, A identity, F f, Combine combine) {
+  if (n < parallel_grain) return reduce_range(0, n, identity, f, combine);
+
+  const index_t chunk = (n + reduce_chunks - 1) / reduce_chunks;
+  std::array<A, reduce_chunks> partial;
+  share_jobs(reduce_chunks, threads, [&](index_t c) {
+    partial[static_cast<std::size_t>(c)] =
+        reduce_range(std::min(n, c * chunk), std::min(n, (c + 1) * chunk), identity, f, combine);
+  });
+  A total = identity;
+  for (const A& value : partial) total = combine(total, value);
+  return total;
+}
+
+// A strip of neighbouring lines across memory is carried along together: rows are read in the order
+// they lie in memory, and the accumulators fill the SIMD lanes.
+inline constexpr index_t strip_width = 64;
+/// Long lines of which there may be too few for all threads are cut into so many chunks.
+inline constexpr index_t strip_chunks = 32;
+inline constexpr index_t few_lines = 1024;
+
+template <class A>
+using StripOf = std::array<A, static_cast<std::size_t>(strip_width)>;
+
+/// combine over [begin, end) of f(i, k) for each 0 <= k < width.
+template <class A, class F, class Combine>
+StripOf<A> reduce_strip(index_t begin, index_t end, index_t width, A identity, F f,
+                        Combine combine) {
+  StripOf<A> strip;
+  A* value = strip.data();
+  for (index_t k = 0; k < width; ++k) value[k] = identity;
+  for (index_t i = begin; i < end; ++i) {
+#pragma omp simd
+    for (index_t k = 0; k < width; ++k) value[k] = combine(value[k], f(i, k));
+  }
+  return strip;
+}
+
+/// The same of [0, n) in chunks, which are shared by so many threads.
+template <class A, class F, class Combine>
+StripOf<A> reduce_strip_in_chunks(int threads, index_t n, index_t width, A identity, F f,
+                                  Combine combine) {
+  std::array<StripOf<A>, strip_chunks> partial;
+  share_jobs(strip_chunks, threads, [&](index_t c) {
+    partial[static_cast<std::size_t>(c)] =
+        reduce_strip(n * c / strip_chunks, n * (c + 1) / strip_chunks, width, identity, f, combine);
+  });
+  return reduce_strip(
+      0, strip_chunks, width, identity,
+      [&](index_t c, index_t k) {
+        return partial[static_cast<std::size_t>(c)][static_cast<std::size_t>(k)];
+      },
+      combine);
+}
+
+/// job(0, threads of its own), ..., job(jobs - 1, threads of its own): several at a time on one
+/// thread each, or, if that would leave threads idle, one after the other on all of them.
+template <class Job>
+void share_or_split_jobs(index_t jobs, int threads, bool can_split, Job job) {
+  constexpr index_t many = 8;
+  if (can_split && jobs < many * threads) {
+    for (index_t i = 0; i < jobs; ++i) job(i, threads);
+  } else {
+    share_jobs(jobs, threads, [=](index_t i) { job(i, 1); });
+  }
+}
+
 }  // namespace detail
 
 /// combine(f(0), f(1), ..., f(n-1)) starting from `identity`, in an order that depends on n alone.
 /// Calls of f must not depend on one another, as in for_each.
 template <class A, class F, class Combine>
 A reduce(Cpu, index_t n, A identity, F f, Combine combine) {
-  if (n < detail::parallel_grain) return detail::reduce_range(0, n, identity, f, combine);
-
-  const index_t chunk = (n + detail::reduce_chunks - 1) / detail::reduce_chunks;
-  std::array<A, detail::reduce_chunks> partial;
-  detail::share_jobs(detail::reduce_chunks, detail::threads_for(n), [&](index_t c) {
-    partial[static_cast<std::size_t>(c)] = detail::reduce_range(
-        std::min(n, c * chunk), std::min(n, (c + 1) * chunk), identity, f, combine);
-  });
-  A total = identity;
-  for (const A& value : partial) total = combine(total, value);
-  return total;
+  return detail::reduce_line(detail::threads_for(n), n, identity, f, combine);
 }
 
 /// The same into memory of the device, where it stays until somebody asks for it.
@@ -91,28 +150,30 @@ void update_and_reduce_into(Cpu device, index_t n, A identity, Targets<T, count>
 template <class A, class F, class Combine, class Out>
 void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combine combine,
             Out out) {
+  const int most = detail::threads_for(outer * n * inner);
   if (inner == 1) {
-    detail::share_jobs(outer, detail::threads_for(outer * n), [=](index_t o) {
+    const bool is_long = n >= detail::parallel_grain;
+    detail::share_or_split_jobs(outer, most, is_long, [=](index_t o, int threads) {
       const auto line = [&](index_t i) { return f(o, i, index_t{0}); };
-      out(o, index_t{0}, detail::reduce_range(index_t{0}, n, identity, line, combine));
+      out(o, index_t{0}, detail::reduce_line(threads, n, identity, line, combine));
     });
     return;
   }
-  // A strip of inner indices is carried along together: rows are read in the order they lie in
-  // memory, and the accumulators fill the SIMD lanes.
-  constexpr index_t strip = 64;
-  const index_t strips = (inner + strip - 1) / strip;
-  detail::share_jobs(outer * strips, detail::threads_for(outer * n * inner), [=](index_t job) {
+  constexpr index_t widest = detail::strip_width;
+  const index_t strips = (inner + widest - 1) / widest;
+  const bool is_long =
+      inner <= detail::few_lines && n * std::min(inner, widest) >= detail::parallel_grain;
+  detail::share_or_split_jobs(outer * strips, most, is_long, [=](index_t job, int threads) {
     const index_t o = job / strips;
-    const index_t first = (job % strips) * strip;
-    const index_t width = std::min(strip, inner - first);
-    A value[strip];
-    for (index_t k = 0; k < width; ++k) value[k] = identity;
-    for (index_t i = 0; i < n; ++i) {
-#pragma omp simd
-      for (index_t k = 0; k < width; ++k) value[k] = combine(value[k], f(o, i, first + k));
+    const index_t first = (job % strips) * widest;
+    const index_t width = std::min(widest, inner - first);
+    const auto at = [&](index_t i, index_t k) { return f(o, i, first + k); };
+    const detail::StripOf<A> value =
+        is_long ? detail::reduce_strip_in_chunks(threads, n, width, identity, at, combine)
+                : detail::reduce_strip(0, n, width, identity, at, combine);
+    for (index_t k = 0; k < width; ++k) {
+      out(o, first + k, value[static_cast<std::size_t>(k)]);
     }
-    for (index_t k = 0; k < width; ++k) out(o, first + k, value[k]);
   });
 }
 
