@@ -1,9 +1,18 @@
 // Derivatives against a copy of as many bytes as they must read and write.
+//
+// Every row is measured with arrays as the memory pool hands them out and, "in step", with a
+// caller's arrays that begin at the same place in a page: on some processors loads then wait for
+// stores that they have nothing to do with.
 
 #include <weft/weft.hpp>
 
 #include "report.hpp"
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 
@@ -11,15 +20,68 @@ using namespace weft;
 
 namespace {
 
-constexpr int rounds = 15;
+using Array = DistributedArray<double>;
+
+/// Ranks and their threads; 0: as many as there are cores for each.
+struct World {
+  std::string name;
+  int ranks;
+  int threads;
+};
+
+enum class Placement : std::uint8_t { pool, in_step };
+
+/// Memory that begins at the same place in a page wherever it is.
+class PageAligned {
+ public:
+  explicit PageAligned(index_t count) : memory_(count + page) {
+    const auto beyond = reinterpret_cast<std::uintptr_t>(memory_.data()) / sizeof(double) % page;
+    begin_ = memory_.data() + (page - static_cast<index_t>(beyond)) % page;
+  }
+  double* data() { return begin_; }
+
+ private:
+  static constexpr index_t page = 4096 / sizeof(double);
+  Buffer<double> memory_;
+  double* begin_;
+};
+
+/// An array of zeros at one of the places.
+class Placed {
+ public:
+  Placed(const Layout& layout, Placement placement)
+      : memory_(placement == Placement::pool ? 0 : layout.local_count()),
+        array_(placement == Placement::pool
+                   ? Array(layout, uninitialized)
+                   : Array::view(layout, memory_.data(), layout.local_count())) {
+    array_.fill(0.0);
+  }
+  Array& operator*() { return array_; }
+
+ private:
+  PageAligned memory_;
+  Array array_;
+};
+
+struct Measurement {
+  bench::Report& report;
+  const bench::Options& options;
+  World world;
+  Shape shape;
+};
+
+/// What stays in the caches may take twice the time of a copy, which is very fast there.
+bool is_cached(const Shape& shape) { return shape.count() <= 1'000'000; }
 
 /// Copies what `ours` must move at the least: `arrays` arrays, each read or written once.
-bench::Pair against_copies(const Comm& comm, const Layout& layout, int arrays,
-                           const std::function<void()>& ours) {
-  DistributedArray<double> from(layout);
-  DistributedArray<double> to(layout);
+bench::Pair against_copies(const Measurement& all, const Comm& comm, const Array& from, Array& to,
+                           int arrays, const std::function<void()>& ours) {
+  // Each time takes some milliseconds, and each row about as long as any other.
+  const index_t count = all.shape.count();
+  const int repeats = static_cast<int>(std::clamp<index_t>((8 << 20) / count, 1, 20));
+  const int rounds = all.options.quick ? 15 : count > (8 << 20) ? 7 : 9;
   bench::Pair pair = bench::compare(
-      rounds, 3,
+      rounds, repeats,
       [&] {
         ours();
         comm.barrier();
@@ -32,22 +94,29 @@ bench::Pair against_copies(const Comm& comm, const Layout& layout, int arrays,
   return pair;
 }
 
-void measure(bench::Report& report, const Comm& comm, const Shape& shape) {
-  const Layout layout = Layout::scatter(comm, shape);
+void measure(const Measurement& all, const Comm& comm) {
+  const Layout layout = Layout::scatter(comm, all.shape);
+  const Array from(layout);
+  Array to(layout);
   const auto add = [&](const std::string& what, const LinearOperator<double>& a) {
-    DistributedArray<double> x(a.domain());
-    DistributedArray<double> y(a.range());
-    const int arrays = 1 + (y.layout().is_stack() ? y.layout().part_count() : 1);
-    const auto forward = against_copies(comm, layout, arrays, [&] { a.forward(x, y); });
-    const auto adjoint = against_copies(comm, layout, arrays, [&] { a.adjoint(y, x); });
-    if (comm.rank() > 0) return;
-    const std::string where = fmt::format("{}, {}, {} rank{}", what, to_string(shape), comm.size(),
-                                          comm.size() > 1 ? "s" : "");
-    report.add(where, "copy", forward, 1.25);
-    report.add(where + ", adjoint", "copy", adjoint, 1.35);
+    for (const Placement placement : {Placement::pool, Placement::in_step}) {
+      if (placement == Placement::in_step && all.options.quick) continue;
+      const std::string where =
+          fmt::format("{}, {}, {}{}", what, to_string(all.shape), all.world.name,
+                      placement == Placement::in_step ? ", in step" : "");
+      if (!all.options.has(where) && !all.options.has(where + ", adjoint")) continue;
+      Placed x(a.domain(), placement);
+      Placed y(a.range(), placement);
+      const int arrays = 1 + (a.range().is_stack() ? a.range().part_count() : 1);
+      const auto forward = against_copies(all, comm, from, to, arrays, [&] { a.forward(*x, *y); });
+      const auto adjoint = against_copies(all, comm, from, to, arrays, [&] { a.adjoint(*y, *x); });
+      if (comm.rank() > 0) continue;
+      all.report.add(where, "copy", forward, is_cached(all.shape) ? 2 : 1.25);
+      all.report.add(where + ", adjoint", "copy", adjoint, is_cached(all.shape) ? 2 : 1.35);
+    }
   };
   std::vector<int> axes;
-  for (int axis = 0; axis < shape.ndim(); ++axis) {
+  for (int axis = 0; axis < all.shape.ndim(); ++axis) {
     axes.push_back(axis);
     add(fmt::format("first, axis {}", axis), first_derivative<double>(layout, {.axis = axis}));
   }
@@ -57,13 +126,29 @@ void measure(bench::Report& report, const Comm& comm, const Shape& shape) {
   add("gradient", gradient<double>(layout));
 }
 
+void use_threads([[maybe_unused]] int threads) {
+#if defined(_OPENMP)
+  if (threads > 0) omp_set_num_threads(threads);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bench::Options options(argc, argv);
   bench::Report report(argc, argv, "Derivatives of doubles");
-  for (const int ranks : {1, 2}) {
-    for (const Shape& shape : {Shape{2048, 2048}, Shape{256, 256, 256}}) {
-      run_threads(ranks, [&](Comm comm) { measure(report, comm, shape); });
+  std::vector<Shape> shapes = {{2048, 2048}, {256, 256, 256}};
+  std::vector<World> worlds = {{"1 rank", 1, 0}, {"2 ranks", 2, 0}};
+  if (!options.quick) {
+    shapes.insert(shapes.end(), {{512, 512}, {1000, 1000}, {2000, 2000}, {4096, 4096}});
+    worlds.push_back({"1 rank of 1 thread", 1, 1});
+  }
+  for (const World& world : worlds) {
+    for (const Shape& shape : shapes) {
+      run_threads(world.ranks, [&](Comm comm) {
+        use_threads(world.threads);
+        measure({report, options, world, shape}, comm);
+      });
     }
   }
   return EXIT_SUCCESS;

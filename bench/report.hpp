@@ -75,6 +75,20 @@ inline std::string today() {
   return text;
 }
 
+/// --only TEXT, which rows are measured: those whose name contains it; --quick: fewer of them.
+struct Options {
+  std::string only;
+  bool quick = false;
+
+  Options(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+      if (std::string(argv[i]) == "--quick") quick = true;
+      if (std::string(argv[i]) == "--only" && i + 1 < argc) only = argv[i + 1];
+    }
+  }
+  bool has(const std::string& row) const { return row.find(only) != std::string::npos; }
+};
+
 /// Collects rows, prints them as they come and writes them to the file after --json.
 class Report {
  public:
