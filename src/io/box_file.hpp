@@ -2,26 +2,9 @@
 
 // Arrays in files, of which each rank reads and writes its own part.
 
-#include <weft/comm/comm.hpp>
-
 #include "io/file.hpp"
 
-#include <exception>
-#include <string>
-
 namespace weft::detail {
-
-/// A rank's share of a common job: what it throws on one rank, all ranks throw.
-template <class F>
-void together(const Comm& comm, F&& share) {
-  std::string complaint;
-  try {
-    share();
-  } catch (const std::exception& error) {
-    complaint = error.what();
-  }
-  comm.agree(complaint);
-}
 
 /// f(where in the array, where in the box, how many) for the elements of a box, in runs that are
 /// contiguous in both and as long as can be.

@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstdio>
-#include <filesystem>
+#include <climits>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,64 +19,109 @@ namespace {
 
 // Systems take no more than 2 GiB in one call.
 constexpr index_t most_at_once = index_t{1} << 30;
+constexpr int most_links = 40;
 
-[[noreturn]] void fail(const char* what, const std::string& path, const char* advice) {
+constexpr const char* check_disk = "check the file system";
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+void require_regular(const std::string& path, mode_t mode) {
+  if (S_ISREG(mode)) return;
+  throw Error(
+      fmt::format("'{}' is {}, not a regular file; use the path of a file", path, kind_of(mode)));
+}
+
+/// The system would see only what comes before a zero byte.
+const char* checked(const std::string& path) {
+  if (path.empty()) throw Error("the path of a file is empty; name a file");
+  if (path.find('\0') != std::string::npos)
+    throw Error(fmt::format("the path '{}' has a zero byte in it; name a file", path.c_str()));
+  return path.c_str();
+}
+
+/// Repeats a call that a signal has interrupted.
+template <class Call>
+auto retried(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+std::string link_target(const std::string& path) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  if (length < 0) fail_call("read the symbolic link", path, check_disk);
+  return {target.data(), static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+void fail_call(const char* what, const std::string& path, const char* advice) {
   const int code = errno;
   throw Error(fmt::format("cannot {} '{}': {}; {}", what, path,
                           std::generic_category().message(code), advice));
 }
 
-/// The name of a file in a folder is on the disk only when the folder is, too. Some file systems
-/// cannot promise that, which is no reason to fail.
-void sync_folder_of(const std::string& path) {
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);
-  ::close(descriptor);
-}
-
-}  // namespace
-
+// A FIFO without a peer would block in open, and a terminal could become the process's own.
 File::File(std::string path, int flags)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), flags | O_CLOEXEC, 0666)) {
-  if (descriptor_ >= 0) return;
+    : path_(std::move(path)), descriptor_(retried([&] {
+        return ::open(checked(path_), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+      })) {
   const bool reading = (flags & O_ACCMODE) == O_RDONLY;
-  fail(reading ? "read" : "write", path_,
-       reading ? "check that the file exists and may be read on every rank"
-               : "check that the folder exists and may be written on every rank");
+  struct stat status {};
+  if (descriptor_ < 0) {
+    const int code = errno;
+    if (::stat(path_.c_str(), &status) == 0) require_regular(path_, status.st_mode);
+    errno = code;
+    fail_call(reading ? "read" : "write", path_,
+              reading ? "check that the file exists and may be read on every rank"
+                      : "check that the folder exists and may be written on every rank");
+  }
+  try {
+    if (::fstat(descriptor_, &status) != 0) fail_call("read the status of", path_, check_disk);
+    require_regular(path_, status.st_mode);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
 }
 
 File File::open(const std::string& path) { return {path, O_RDONLY}; }
-File File::open_for_writing(const std::string& path) { return {path, O_WRONLY}; }
-File File::create(const std::string& path) { return {path, O_WRONLY | O_CREAT | O_TRUNC}; }
+File File::open_for_writing(const std::string& path) { return {path, O_WRONLY | O_NOFOLLOW}; }
+File File::create(const std::string& path) {
+  return {path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW};
+}
 
 File::File(File&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
+// What was written has been synced, or is thrown away: an error of close tells nothing new.
 File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 index_t File::size() const {
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) fail("read the size of", path_, "check the file system");
+  if (::fstat(descriptor_, &status) != 0) fail_call("read the size of", path_, check_disk);
   return status.st_size;
 }
 
 void File::resize(index_t bytes) const {
-  if (::ftruncate(descriptor_, bytes) != 0)
-    fail("make room in", path_, "check that the disk has room for it");
+  if (retried([&] { return ::ftruncate(descriptor_, bytes); }) != 0)
+    fail_call("make room in", path_, "check that the disk has room for it");
 }
 
 void File::read(void* to, index_t bytes, index_t offset) const {
   auto* next = static_cast<char*>(to);
   while (bytes > 0) {
     const auto wanted = static_cast<std::size_t>(std::min(bytes, most_at_once));
-    const ssize_t got = ::pread(descriptor_, next, wanted, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", path_, "check that it is a file, and its disk");
+    const ssize_t got = retried([&] { return ::pread(descriptor_, next, wanted, offset); });
+    if (got < 0) fail_call("read", path_, "check that it is a file, and its disk");
     if (got == 0) {
       throw Error(fmt::format(
           "'{}' ends after {} bytes, where {} more should be: it is not complete; copy or make it "
@@ -92,9 +138,10 @@ void File::write(const void* from, index_t bytes, index_t offset) const {
   const auto* next = static_cast<const char*>(from);
   while (bytes > 0) {
     const auto wanted = static_cast<std::size_t>(std::min(bytes, most_at_once));
-    const ssize_t put = ::pwrite(descriptor_, next, wanted, offset);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("write", path_, "check that the disk has room for it");
+    const ssize_t put = retried([&] { return ::pwrite(descriptor_, next, wanted, offset); });
+    // A device that takes nothing and reports no error would be asked for ever.
+    if (put == 0) errno = ENOSPC;
+    if (put <= 0) fail_call("write", path_, "check that the disk has room for it");
     next += put;
     offset += put;
     bytes -= put;
@@ -102,31 +149,29 @@ void File::write(const void* from, index_t bytes, index_t offset) const {
 }
 
 void File::sync() const {
-  if (::fsync(descriptor_) != 0) fail("write", path_, "check that the disk has room for it");
+  if (retried([&] { return ::fsync(descriptor_); }) != 0)
+    fail_call("write", path_, "check that the disk has room for it");
 }
 
-std::string partial_path(const std::string& target) { return target + ".partial"; }
-
-PartialFile::PartialFile(const std::string& target)
-    : target_(target), path_(partial_path(target)) {}
-
-PartialFile::~PartialFile() {
-  if (!replaced_) ::unlink(path_.c_str());
-}
-
-void PartialFile::replace_target() {
-  if (std::rename(path_.c_str(), target_.c_str()) != 0)
-    fail("write", target_, "check that no folder has this name");
-  replaced_ = true;
-  sync_folder_of(target_);
-}
-
-void replace_file(const std::string& path, std::string_view bytes) {
-  PartialFile partial(path);
-  const File file = File::create(partial.path());
-  file.write(bytes.data(), static_cast<index_t>(bytes.size()), 0);
-  file.sync();
-  partial.replace_target();
+ResolvedPath resolve_path(const std::string& path) {
+  std::string at = path;
+  for (int links = 0; links <= most_links; ++links) {
+    struct stat status {};
+    if (::lstat(checked(at), &status) != 0) {
+      if (errno == ENOENT) return {at, false};
+      fail_call("find out what is at", at, "check the path and its permissions");
+    }
+    if (!S_ISLNK(status.st_mode)) {
+      require_regular(at, status.st_mode);
+      return {at, true};
+    }
+    const std::string target = link_target(at);
+    const std::size_t folder = at.rfind('/');
+    at = target.starts_with('/') || folder == std::string::npos ? target
+                                                                : at.substr(0, folder + 1) + target;
+  }
+  errno = ELOOP;
+  fail_call("follow the symbolic link", path, "check where it leads");
 }
 
 }  // namespace weft::detail

@@ -3,16 +3,17 @@
 #include <weft/core/shape.hpp>
 
 #include <string>
-#include <string_view>
 
 namespace weft::detail {
 
-/// An open file. Errors name the path and what the system had to say.
+/// An open regular file. Folders, FIFOs, sockets and devices are refused, without waiting for a
+/// peer of a FIFO. Errors name the path and the reason that the system gives.
 class File {
  public:
   static File open(const std::string& path);
+  /// An existing file that is not a symbolic link.
   static File open_for_writing(const std::string& path);
-  /// A new file; one that is there is emptied.
+  /// A new file; an error if anything has this name.
   static File create(const std::string& path);
 
   File(File&& other) noexcept;
@@ -35,27 +36,17 @@ class File {
   int descriptor_;
 };
 
-/// The name under which a file is written until it is complete. Unless it takes the place of
-/// `target` in the end, nothing remains of it, and what was there before is as it was.
-class PartialFile {
- public:
-  explicit PartialFile(const std::string& target);
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-  ~PartialFile();
-
-  const std::string& path() const { return path_; }
-  void replace_target();
-
- private:
-  std::string target_;
-  std::string path_;
-  bool replaced_ = false;
+/// The end of a path: the file itself if it is a symbolic link, or a chain of them.
+struct ResolvedPath {
+  std::string path;
+  bool exists = false;
 };
+/// Throws if something else than a regular file is there, and if it cannot be found out what is:
+/// only ENOENT means that there is nothing.
+ResolvedPath resolve_path(const std::string& path);
 
-std::string partial_path(const std::string& target);
-
-/// Makes `bytes` the content of a file, completely or not at all.
-void replace_file(const std::string& path, std::string_view bytes);
+/// Throws an Error for a failed call of the system, with what errno says:
+/// "cannot <what> '<path>': <reason>; <advice>".
+[[noreturn]] void fail_call(const char* what, const std::string& path, const char* advice);
 
 }  // namespace weft::detail

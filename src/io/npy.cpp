@@ -8,6 +8,7 @@
 #include "io/box_file.hpp"
 #include "io/npy_convert.hpp"
 #include "io/npy_header.hpp"
+#include "io/shared_file.hpp"
 
 #include <optional>
 #include <string>
@@ -18,7 +19,7 @@ namespace weft {
 namespace {
 
 using detail::File;
-using detail::PartialFile;
+using detail::SharedFile;
 using detail::together;
 
 bool is_within_groups(const Layout& layout) {
@@ -89,27 +90,21 @@ void write_npy(const std::string& path, const DistributedArray<T>& x) {
   const std::string header = detail::npy_header(dtype_of<T>, layout.shape());
   const auto data_offset = static_cast<index_t>(header.size());
 
-  std::optional<PartialFile> partial;  // on rank 0, which removes it if any rank fails
+  SharedFile shared(comm, path, data_offset + layout.count() * index_t{sizeof(T)});
   together(comm, [&] {
-    if (!first) return;
-    partial.emplace(path);
-    const File file = File::create(partial->path());
-    file.write(header.data(), data_offset, 0);
-    file.resize(data_offset + layout.count() * index_t{sizeof(T)});
-    file.sync();
-  });
-  together(comm, [&] {
-    if (x.local_count() == 0 || (layout.is_replicated() && !first)) return;
-    const File file = File::open_for_writing(detail::partial_path(path));
+    const bool has_elements = x.local_count() > 0 && (first || !layout.is_replicated());
+    if (!first && !has_elements) return;
+    const File file = File::open_for_writing(shared.path());
+    if (first) file.write(header.data(), data_offset, 0);
     const bool here = x.device().host_accessible();
     const std::vector<T> copy = here ? std::vector<T>() : x.to_host();
-    detail::write_box(file, layout.shape(), layout.box(), data_offset,
-                      here ? x.data() : copy.data(), index_t{sizeof(T)});
+    if (has_elements) {
+      detail::write_box(file, layout.shape(), layout.box(), data_offset,
+                        here ? x.data() : copy.data(), index_t{sizeof(T)});
+    }
     file.sync();
   });
-  together(comm, [&] {
-    if (first) partial->replace_target();
-  });
+  shared.replace_target();
 }
 
 template <Scalar T>

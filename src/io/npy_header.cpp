@@ -2,6 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include "io/quoted.hpp"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,8 +17,8 @@ namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
-// Far more than an array of eight axes needs: longer ones have records with many fields.
-constexpr index_t longest_header = 1 << 16;
+// Far more than an array of eight axes needs; NumPy refuses longer ones, too.
+constexpr index_t longest_header = 10'000;
 
 constexpr std::array<std::pair<std::string_view, DType>, 14> npy_types = {{{"f2", DType::f16},
                                                                            {"f4", DType::f32},
@@ -33,31 +35,36 @@ constexpr std::array<std::pair<std::string_view, DType>, 14> npy_types = {{{"f2"
                                                                            {"u8", DType::u64},
                                                                            {"b1", DType::u8}}};
 
-/// Reads the header's text, which is a Python dictionary with three entries in any order.
+/// Reads the header's text, which is a Python dictionary with three entries in any order. Takes
+/// nothing that NumPy would refuse or understand in another way.
 class HeaderText {
  public:
-  HeaderText(std::string_view text, const std::string& path) : rest_(text), path_(path) {}
+  HeaderText(std::string_view text, int version, const std::string& path)
+      : rest_(text), version_(version), path_(path) {}
 
   NpyInfo parse() {
     NpyInfo info;
     bool has_type = false;
     bool has_order = false;
     bool has_shape = false;
+    const auto expect_first = [this](bool& has, std::string_view key) {
+      if (std::exchange(has, true)) fail(fmt::format("it has two entries '{}'", key));
+    };
     expect('{');
     while (!accept('}')) {
       const std::string_view key = string();
       expect(':');
       if (key == "descr") {
+        expect_first(has_type, key);
         parse_type(info);
-        has_type = true;
       } else if (key == "fortran_order") {
+        expect_first(has_order, key);
         info.fortran_order = boolean();
-        has_order = true;
       } else if (key == "shape") {
+        expect_first(has_shape, key);
         info.shape = shape();
-        has_shape = true;
       } else {
-        fail(fmt::format("it has an entry '{}'", key));
+        fail(fmt::format("it has an entry '{}'", quoted(key)));
       }
       if (!accept(',')) {
         expect('}');
@@ -66,6 +73,8 @@ class HeaderText {
     }
     if (!has_type || !has_order || !has_shape)
       fail("one of 'descr', 'fortran_order' and 'shape' is not there");
+    skip_space();
+    if (!rest_.empty()) fail(fmt::format("\"{}\" follows the last '}}'", quoted(rest_)));
     return info;
   }
 
@@ -87,7 +96,7 @@ class HeaderText {
     return true;
   }
   void expect(char wanted) {
-    if (!accept(wanted)) fail(fmt::format("there is no '{}' before \"{}\"", wanted, rest_));
+    if (!accept(wanted)) fail(fmt::format("there is no '{}' before \"{}\"", wanted, quoted(rest_)));
   }
   bool accept_word(std::string_view word) {
     skip_space();
@@ -117,9 +126,11 @@ class HeaderText {
     expect('(');
     while (!accept(')')) {
       extents.push_back(extent());
-      accept_word("L");  // which Python 2 appends to long integers
+      if (version_ < 3) accept_word("L");  // which Python 2 appends to long integers
       if (!accept(',')) {
         expect(')');
+        // Parentheses around a number do not make it a tuple.
+        if (extents.size() == 1) fail("'shape' is a number, not a tuple");
         break;
       }
     }
@@ -135,9 +146,11 @@ class HeaderText {
     skip_space();
     index_t value = -1;
     const auto [end, code] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (code != std::errc() || value < 0)
-      fail(fmt::format("'shape' has no extent before \"{}\"", rest_));
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    const auto length = static_cast<std::size_t>(end - rest_.data());
+    const bool has_leading_zero = rest_.starts_with('0') && length > 1;
+    if (code != std::errc() || rest_.starts_with('-') || has_leading_zero)
+      fail(fmt::format("'shape' has no extent before \"{}\"", quoted(rest_)));
+    rest_.remove_prefix(length);
     return value;
   }
 
@@ -159,10 +172,11 @@ class HeaderText {
     throw Error(
         fmt::format("'{}' has elements of NumPy's type '{}', which Weft does not have; convert "
                     "them, for instance with x.astype('f8')",
-                    path_, name));
+                    path_, quoted(name)));
   }
 
   std::string_view rest_;
+  int version_;
   const std::string& path_;
 };
 
@@ -207,9 +221,9 @@ NpyInfo read_npy_header(const File& file) {
                     file.path()));
   }
   const int version = start[6];
-  if (version < 1 || version > 3) {
+  if (version < 1 || version > 3 || start[7] != 0) {
     throw Error(
-        fmt::format("'{}' is a .npy file of version {}.{}, and 1.0 to 3.0 can be read; save "
+        fmt::format("'{}' is a .npy file of version {}.{}, and 1.0, 2.0 and 3.0 can be read; save "
                     "the array with another version of NumPy",
                     file.path(), version, start[7]));
   }
@@ -224,7 +238,7 @@ NpyInfo read_npy_header(const File& file) {
   }
   std::string text(static_cast<std::size_t>(length), ' ');
   file.read(text.data(), length, before);
-  NpyInfo info = HeaderText(text, file.path()).parse();
+  NpyInfo info = HeaderText(text, version, file.path()).parse();
   info.data_offset = before + length;
   // Divided, since a false header may promise more bytes than 64 bits count.
   const index_t there = (size - info.data_offset) / size_of(info.dtype);

@@ -3,7 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "io/colors.hpp"
-#include "io/file.hpp"
+#include "io/partial_file.hpp"
 #include "io/png.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include <weft/core/error.hpp>
 
-#include "io/file.hpp"
+#include "io/partial_file.hpp"
 #include "io/html.hpp"
 #include "io/plot.hpp"
 

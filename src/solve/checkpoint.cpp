@@ -3,11 +3,11 @@
 #include <weft/core/error.hpp>
 
 #include "io/box_file.hpp"
+#include "io/shared_file.hpp"
 #include "solve/solver_state.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <span>
 #include <utility>
@@ -66,15 +66,20 @@ std::vector<double> as_numbers(const std::vector<SolverStatus>& history) {
   return numbers;
 }
 
-std::vector<SolverStatus> as_history(const std::vector<double>& numbers) {
-  std::vector<SolverStatus> history;
+/// Adds entries to the history; false if they cannot follow those that are there.
+bool append(std::vector<SolverStatus>& history, std::span<const double> numbers) {
+  constexpr double largest = 0x1p53;
   for (std::size_t i = 0; i < numbers.size(); i += std::size_t{numbers_per_status}) {
-    history.push_back({.iteration = static_cast<index_t>(numbers[i]),
+    const double iteration = numbers[i];
+    const double least = history.empty() ? 0 : static_cast<double>(history.back().iteration + 1);
+    if (!(iteration >= least && iteration <= largest) || iteration != std::floor(iteration))
+      return false;
+    history.push_back({.iteration = static_cast<index_t>(iteration),
                        .residual_norm = numbers[i + 1],
                        .gradient_norm = numbers[i + 2],
                        .seconds = numbers[i + 3]});
   }
-  return history;
+  return true;
 }
 
 /// The part of a file behind its header. Whatever goes through is added to the checksum; that of
@@ -96,9 +101,22 @@ class Body {
     sum_ += part_checksum(array, host.data(), place);
   }
 
-  void read(void* data, index_t bytes, index_t place, bool counts) {
+  /// Does not count in the checksum.
+  void read(void* data, index_t bytes, index_t place) const {
     file_.read(data, bytes, offset_ + place);
-    if (counts) sum_ += checksum_of(data, bytes, 8, place);
+  }
+  /// Calls use(words) for all of a region, a part at a time.
+  template <class Use>
+  void read_words(index_t bytes, index_t place, bool counts, Use use) {
+    constexpr index_t most = index_t{1} << 20;  // bytes
+    std::vector<double> words;
+    for (index_t done = 0; done < bytes; done += most) {
+      const index_t part = std::min(bytes - done, most);
+      words.resize(static_cast<std::size_t>(part) / sizeof(double));
+      file_.read(words.data(), part, offset_ + place + done);
+      if (counts) sum_ += checksum_of(words.data(), part, 8, place + done);
+      use(std::span<const double>(words));
+    }
   }
   void read(const StateArray& array, index_t place) {
     const Layout& layout = array.layout;
@@ -154,7 +172,11 @@ void Checkpoint::depends_on(std::string_view name, const DistributedArray<T>& ar
 
 std::optional<Checkpoint::Resumed> Checkpoint::begin(AnySolver& solver) {
   add_facts(facts_, " at the start", comm_, SolverState(solver).arrays, error_of_operators);
-  if (!options_.resume || !is_there()) return std::nullopt;
+  const std::size_t text_bytes = describe(solver).text().size();
+  require(text_bytes <= std::size_t{longest_checkpoint_text},
+          "{}: {} arrays are too many for a checkpoint; use fewer and larger parts in stacks",
+          solver_, SolverState(solver).arrays.size());
+  if (!lock()) return std::nullopt;
   Resumed resumed = restore(solver);
   last_iteration_ = solver.iteration();
   last_time_ = Clock::now();
@@ -163,10 +185,14 @@ std::optional<Checkpoint::Resumed> Checkpoint::begin(AnySolver& solver) {
 
 void Checkpoint::after_check(AnySolver& solver) {
   const StopReason reason = solver.stop_reason();
-  if (reason == StopReason::breakdown || reason == StopReason::not_finite) return;
-  if (solver.iteration() == last_iteration_) return;
-  if (reason != StopReason::running || is_due(solver.iteration())) save(solver);
+  const bool is_good = reason != StopReason::breakdown && reason != StopReason::not_finite;
+  const bool is_new = solver.iteration() != last_iteration_;
+  const bool stops = reason != StopReason::running;
+  if (is_good && is_new && (stops || is_due(solver.iteration()))) save(solver);
+  if (stops) release();
 }
+
+void Checkpoint::release() { lock_.reset(); }
 
 bool Checkpoint::is_due(index_t iteration) const {
   if (options_.every_iterations > 0 && iteration - last_iteration_ >= options_.every_iterations)
@@ -178,12 +204,16 @@ bool Checkpoint::is_due(index_t iteration) const {
   return due != 0;
 }
 
-bool Checkpoint::is_there() const {
-  std::int32_t there = 0;
-  std::error_code ignored;
-  if (comm_.rank() == 0) there = std::filesystem::exists(options_.path, ignored) ? 1 : 0;
-  comm_.broadcast(Memory(&there, 1), 0);
-  return there != 0;
+bool Checkpoint::lock() {
+  std::string path;  // empty if there is nothing to go on from
+  together(comm_, [&] {
+    if (comm_.rank() != 0) return;
+    lock_.emplace(options_.path);
+    // By now, nobody else makes or replaces it.
+    if (options_.resume && resolve_path(lock_->target()).exists) path = lock_->target();
+  });
+  path_ = text_of_rank_0(comm_, path);
+  return !path_.empty();
 }
 
 CheckpointHeader Checkpoint::describe(AnySolver& solver) const {
@@ -211,15 +241,11 @@ void Checkpoint::save(AnySolver& solver) {
   const auto text_bytes = static_cast<index_t>(header.text().size());
   const bool first = comm_.rank() == 0;
 
-  std::optional<PartialFile> partial;  // on rank 0, which removes it if any rank fails
-  together(comm_, [&] {
-    if (!first) return;
-    partial.emplace(options_.path);
-    File::create(partial->path()).resize(text_bytes + header.data_bytes());
-  });
+  SharedFile shared(comm_, lock_ ? lock_->target() : "", text_bytes + header.data_bytes(),
+                    [&](const std::string& partial) { lock_->note_partial(partial); });
   std::uint64_t sum = 0;
   together(comm_, [&] {
-    const File file = File::open_for_writing(partial_path(options_.path));
+    const File file = File::open_for_writing(shared.path());
     Body body(file, text_bytes);
     for (std::size_t i = 0; i < state.arrays.size(); ++i)
       body.write(state.arrays[i], header.array_offset(i));
@@ -240,13 +266,11 @@ void Checkpoint::save(AnySolver& solver) {
   header.checksum = comm_.allreduce(sum);
   together(comm_, [&] {
     if (!first) return;
-    {
-      const File file = File::open_for_writing(partial->path());
-      file.write(header.text().data(), text_bytes, 0);
-      file.sync();
-    }
-    partial->replace_target();
+    const File file = File::open_for_writing(shared.path());
+    file.write(header.text().data(), text_bytes, 0);
+    file.sync();
   });
+  shared.replace_target();
   last_iteration_ = solver.iteration();
   last_time_ = Clock::now();
 }
@@ -259,14 +283,14 @@ Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
   Resumed resumed;
   std::uint64_t sum = 0;
   together(comm_, [&] {
-    const File file = File::open(options_.path);
+    const File file = File::open(path_);
     index_t text_bytes = 0;
     there = read_checkpoint_header(file, text_bytes);
     if (const std::string what = difference(there, here); !what.empty()) {
       refuse(
           "{}: the checkpoint '{}' is of another problem: {}; go on with the problem it was made "
           "for, use another path, or start anew with resume = false, which replaces it",
-          solver_, options_.path, what);
+          solver_, path_, what);
     }
     resumed.was_elsewhere = there.dealing != here.dealing;
     Body body(file, text_bytes);
@@ -274,28 +298,29 @@ Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
       body.read(state.arrays[i], there.array_offset(i));
     for (std::size_t i = 0; i < state.numbers.size(); ++i) {
       const index_t block = there.numbers[i].bytes;
-      std::vector<std::byte> all(static_cast<std::size_t>(there.ranks * block));
-      body.read(all.data(), there.ranks * block, there.numbers_offset(i), first);
-      // What ranks have in common comes first, and is in every block.
-      const index_t mine = resumed.was_elsewhere ? 0 : comm_.rank() * block;
+      const index_t place = there.numbers_offset(i);
+      if (first) body.read_words(there.ranks * block, place, true, [](auto) {});
       const Memory& memory = state.numbers[i].memory;
-      copy_bytes(memory.data, memory.where, all.data() + mine, Device::cpu(),
-                 static_cast<std::size_t>(std::min(block, memory.bytes())));
+      std::vector<std::byte> mine(static_cast<std::size_t>(std::min(block, memory.bytes())));
+      // What ranks have in common comes first, and is in every block.
+      const index_t offset = resumed.was_elsewhere ? 0 : comm_.rank() * block;
+      body.read(mine.data(), static_cast<index_t>(mine.size()), place + offset);
+      copy_bytes(memory.data, memory.where, mine.data(), Device::cpu(), mine.size());
     }
-    std::vector<double> history(
-        static_cast<std::size_t>(there.history_length * numbers_per_status));
-    body.read(history.data(), static_cast<index_t>(std::span(history).size_bytes()),
-              there.history_offset(), first);
-    resumed.history = as_history(history);
+    const index_t history_bytes = there.history_length * bytes_per_status;
+    body.read_words(history_bytes, there.history_offset(), first, [&](auto numbers) {
+      if (!append(resumed.history, numbers))
+        throw damaged_checkpoint(path_, "its history is out of order");
+    });
     sum = body.sum();
   });
   const bool is_whole = comm_.allreduce(sum) == there.checksum;
-  comm_.agree(is_whole ? ""
-                       : fmt::format("the checkpoint '{}' is damaged: its checksum is wrong; "
-                                     "remove it to start anew, or put an older copy there",
-                                     options_.path));
+  std::string complaint = is_whole ? "" : damaged_checkpoint(path_, "its checksum is wrong").what();
   for (std::size_t i = 0; i < state.integers.size(); ++i)
     *state.integers[i].value = there.integers[i].value;
+  if (is_whole && resumed.history.back().iteration != solver.iteration())
+    complaint = damaged_checkpoint(path_, "its history ends in another iteration").what();
+  comm_.agree(complaint);
   return resumed;
 }
 

@@ -3,6 +3,7 @@
 #include <weft/solve/checkpoint.hpp>
 #include <weft/solve/solver.hpp>
 
+#include "io/file_lock.hpp"
 #include "solve/checkpoint_header.hpp"
 
 #include <chrono>
@@ -31,14 +32,18 @@ class Checkpoint {
     bool was_elsewhere = false;
   };
   /// To be called with the state that a solver starts from. Puts the state of the file in its
-  /// place, if there is one to go on from.
+  /// place, if there is one to go on from. From here on, other jobs and solvers cannot use the
+  /// path.
   std::optional<Resumed> begin(AnySolver& solver);
-  /// Writes a checkpoint if it is time for one.
+  /// Writes a checkpoint if it is time for one; releases the path if the solver has stopped.
   void after_check(AnySolver& solver);
+  /// Others may use the path from now on; not collective.
+  void release();
 
  private:
   bool is_due(index_t iteration) const;
-  bool is_there() const;
+  /// True if there is a checkpoint to go on from.
+  bool lock();
   CheckpointHeader describe(AnySolver& solver) const;
   void save(AnySolver& solver);
   Resumed restore(AnySolver& solver) const;
@@ -46,6 +51,8 @@ class Checkpoint {
   std::string solver_;
   Comm comm_;
   CheckpointOptions options_;
+  std::optional<FileLock> lock_;  // on rank 0
+  std::string path_;              // of the checkpoint to go on from, without symbolic links
   std::vector<Fact> facts_;
   index_t last_iteration_ = 0;
   std::chrono::steady_clock::time_point last_time_;

@@ -2,11 +2,14 @@
 
 #include <weft/core/error.hpp>
 
+#include "io/quoted.hpp"
 #include "solve/solver_state.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -31,7 +34,7 @@ std::uint64_t text_checksum(std::string_view text) {
   return sum;
 }
 
-/// Takes a line apart. A text whose checksum is right is as it was written.
+/// Takes a line apart. What it cannot read it makes 0 or empty; read_checkpoint_header finds out.
 class Line {
  public:
   explicit Line(const std::string& text) : words_(text) { words_ >> key_; }
@@ -68,9 +71,10 @@ CheckpointHeader::Array read_array(Line& line) {
   CheckpointHeader::Array array;
   array.dtype = line.word();
   array.element = line.integer();
-  std::vector<index_t> extents(static_cast<std::size_t>(line.integer()));
-  for (index_t& extent : extents) extent = line.integer();
-  array.shape = Shape(Index(extents));
+  Index extents =
+      Index::filled(static_cast<int>(std::clamp<index_t>(line.integer(), 0, max_dims)), 0);
+  for (int axis = 0; axis < extents.ndim(); ++axis) extents[axis] = line.integer();
+  array.shape = Shape(extents);
   array.name = line.rest();
   return array;
 }
@@ -103,20 +107,85 @@ CheckpointHeader parse(const std::string& text) {
   return header;
 }
 
-std::string list_of(const std::vector<CheckpointHeader::Array>& arrays) {
-  std::string list;
-  for (const auto& array : arrays) {
-    list += fmt::format("{}{} ({} of {})", list.empty() ? "" : ", ", array.name, array.dtype,
-                        to_string(array.shape));
+/// A sum of products that notices when it does not fit into 64 bits.
+class ByteCount {
+ public:
+  void add(index_t count, index_t bytes) {
+    index_t product = 0;
+    overflow_ = overflow_ || __builtin_mul_overflow(count, bytes, &product) ||
+                __builtin_add_overflow(product, alignment - 1, &product) ||
+                __builtin_add_overflow(total_, product / alignment * alignment, &total_);
   }
-  return list;
+  std::optional<index_t> total() const { return overflow_ ? std::nullopt : std::optional(total_); }
+
+ private:
+  index_t total_ = 0;
+  bool overflow_ = false;
+};
+
+/// data_bytes() of a header that anybody may have written; nothing if it is more than 64 bits hold.
+std::optional<index_t> checked_data_bytes(const CheckpointHeader& header) {
+  ByteCount bytes;
+  for (const auto& array : header.arrays) bytes.add(array.shape.count(), array.element);
+  for (const auto& numbers : header.numbers) bytes.add(header.ranks, numbers.bytes);
+  bytes.add(header.history_length, bytes_per_status);
+  return bytes.total();
+}
+
+/// What no checkpoint can have; empty if there is nothing.
+std::string impossible_field(const CheckpointHeader& header) {
+  constexpr index_t largest_element = 16;
+  constexpr index_t word = sizeof(double);
+  if (header.ranks < 1 || header.ranks > std::numeric_limits<int>::max())
+    return fmt::format("it is of {} ranks", header.ranks);
+  if (header.history_length < 1)
+    return fmt::format("its history has {} entries", header.history_length);
+  for (const auto& array : header.arrays) {
+    if (array.element < 1 || array.element > largest_element)
+      return fmt::format("elements of an array have {} bytes", array.element);
+  }
+  for (const auto& numbers : header.numbers) {
+    if (numbers.bytes < word || numbers.bytes % word != 0)
+      return fmt::format("each rank has {} bytes of numbers", numbers.bytes);
+  }
+  for (const auto& integer : header.integers) {
+    if (integer.value < 0) return fmt::format("a counter is {}", integer.value);
+  }
+  return {};
+}
+
+std::string describe(const CheckpointHeader::Array& array) {
+  return fmt::format("{} ({} of {})", quoted(array.name), quoted(array.dtype),
+                     to_string(array.shape));
 }
 
 template <class Named>
-std::string names_of(const std::vector<Named>& all) {
-  std::string names;
-  for (const Named& one : all) names += names.empty() ? one.name : ", " + one.name;
-  return names;
+std::string describe(const Named& one) {
+  return quoted(one.name);
+}
+
+bool is_same(const CheckpointHeader::Array& a, const CheckpointHeader::Array& b) {
+  return a.name == b.name && a.dtype == b.dtype && a.element == b.element && a.shape == b.shape;
+}
+
+template <class Named>
+bool is_same(const Named& a, const Named& b) {
+  return a.name == b.name;
+}
+
+/// The first of the descriptions that differ; empty if all are the same.
+template <class Item>
+std::string first_difference(std::string_view what, const std::vector<Item>& there,
+                             const std::vector<Item>& here) {
+  for (std::size_t i = 0; i < std::max(there.size(), here.size()); ++i) {
+    const auto at = [i](const std::vector<Item>& all) {
+      return i < all.size() ? describe(all[i]) : std::string("missing");
+    };
+    const bool same = i < there.size() && i < here.size() && is_same(there[i], here[i]);
+    if (!same)
+      return fmt::format("there, {} {} is {}, and here it is {}", what, i + 1, at(there), at(here));
+  }
+  return {};
 }
 
 }  // namespace
@@ -154,7 +223,13 @@ index_t CheckpointHeader::numbers_offset(std::size_t index) const {
 index_t CheckpointHeader::history_offset() const { return numbers_offset(numbers.size()); }
 
 index_t CheckpointHeader::data_bytes() const {
-  return history_offset() + history_length * numbers_per_status * index_t{sizeof(double)};
+  return history_offset() + history_length * bytes_per_status;
+}
+
+Error damaged_checkpoint(const std::string& path, std::string_view what) {
+  return Error(fmt::format(
+      "the checkpoint '{}' is damaged: {}; remove it to start anew, or put an older copy there",
+      path, what));
 }
 
 CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
@@ -171,46 +246,67 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
     throw Error(fmt::format(
         "the checkpoint '{}' has format {}, but this version of Weft reads format {}; use the "
         "version that has written it, or remove it",
-        path, line.key(), version));
+        path, quoted(line.key()), version));
   }
-  const auto lines_bytes = static_cast<index_t>(line.bits());
+  const std::uint64_t lines_bytes = line.bits();
   const std::uint64_t checksum = line.bits();
-  const auto damaged = [&](const std::string& what) {
-    return Error(fmt::format(
-        "the checkpoint '{}' is damaged: {}; remove it to start anew, or put an older copy there",
-        path, what));
-  };
-  if (lines_bytes < 0 || lines_bytes > size - first_line_bytes)
-    throw damaged(fmt::format("it ends after {} bytes, in its header", size));
-  std::string lines(static_cast<std::size_t>(lines_bytes), '\0');
-  file.read(lines.data(), lines_bytes, first_line_bytes);
-  if (text_checksum(lines) != checksum) throw damaged("the checksum of its header is wrong");
-  CheckpointHeader header = parse(lines);
-  text_bytes = first_line_bytes + lines_bytes;
-  if (text_bytes + header.data_bytes() != size) {
-    throw damaged(
-        fmt::format("it has {} bytes in place of {}", size, text_bytes + header.data_bytes()));
+  if (size < first_line_bytes || lines_bytes > static_cast<std::uint64_t>(size - first_line_bytes))
+    throw damaged_checkpoint(path, fmt::format("it ends after {} bytes, in its header", size));
+  if (lines_bytes > static_cast<std::uint64_t>(longest_checkpoint_text))
+    throw damaged_checkpoint(path, fmt::format("its header has {} bytes", lines_bytes));
+  std::string lines(lines_bytes, '\0');
+  file.read(lines.data(), static_cast<index_t>(lines_bytes), first_line_bytes);
+  if (text_checksum(lines) != checksum)
+    throw damaged_checkpoint(path, "the checksum of its header is wrong");
+
+  // From here on, it is as somebody has written it; whether Weft has is not said yet.
+  CheckpointHeader header;
+  try {
+    header = parse(lines);
+  } catch (const ArgumentError& error) {
+    throw damaged_checkpoint(path, error.what());
+  }
+  if (header.text() != first + lines)
+    throw damaged_checkpoint(path, "its header is not as Weft writes it");
+  if (const std::string what = impossible_field(header); !what.empty())
+    throw damaged_checkpoint(path, what);
+  text_bytes = first_line_bytes + static_cast<index_t>(lines_bytes);
+  const std::optional<index_t> data_bytes = checked_data_bytes(header);
+  if (!data_bytes || *data_bytes != size - text_bytes) {
+    throw damaged_checkpoint(path, fmt::format("it has {} bytes, which are not those that its "
+                                               "header speaks of",
+                                               size));
   }
   return header;
 }
 
 std::string difference(const CheckpointHeader& there, const CheckpointHeader& here) {
   if (there.solver != here.solver)
-    return fmt::format("its solver is {}, and this one is {}", there.solver, here.solver);
-  if (const auto theirs = list_of(there.arrays), ours = list_of(here.arrays); theirs != ours)
-    return fmt::format("its arrays are {}, and those here are {}", theirs, ours);
-  if (const auto theirs = names_of(there.numbers), ours = names_of(here.numbers); theirs != ours)
-    return fmt::format("its numbers are {}, and those here are {}", theirs, ours);
-  if (const auto theirs = names_of(there.integers), ours = names_of(here.integers); theirs != ours)
-    return fmt::format("its counters are {}, and those here are {}", theirs, ours);
-  if (const auto theirs = names_of(there.facts), ours = names_of(here.facts); theirs != ours)
-    return fmt::format("it is known by {}, and this one by {}", theirs, ours);
+    return fmt::format("its solver is {}, and this one is {}", quoted(there.solver), here.solver);
+  for (const std::string& what : {first_difference("array", there.arrays, here.arrays),
+                                  first_difference("block of numbers", there.numbers, here.numbers),
+                                  first_difference("counter", there.integers, here.integers),
+                                  first_difference("property", there.facts, here.facts)}) {
+    if (!what.empty()) return what;
+  }
   for (std::size_t i = 0; i < there.facts.size(); ++i) {
     const Fact& theirs = there.facts[i];
     const Fact& ours = here.facts[i];
-    if (std::abs(theirs.value - ours.value) <= std::max(theirs.tolerance, ours.tolerance)) continue;
-    return fmt::format("there, {} is {:.9g}, and here it is {:.9g}", theirs.name, theirs.value,
+    // Norms that are equal up to a tolerance have tolerances that are nearly equal.
+    const double tolerance =
+        std::min(std::max(theirs.tolerance, ours.tolerance), 2 * ours.tolerance);
+    if (std::abs(theirs.value - ours.value) <= tolerance) continue;
+    return fmt::format("there, {} is {:.9g}, and here it is {:.9g}", ours.name, theirs.value,
                        ours.value);
+  }
+  // The same way of dealing out arrays is on the same ranks, with the same sums.
+  if (there.dealing != here.dealing) return {};
+  if (there.ranks != here.ranks)
+    return fmt::format("it is of {} ranks, and here are {}", there.ranks, here.ranks);
+  for (std::size_t i = 0; i < there.numbers.size(); ++i) {
+    if (there.numbers[i].bytes == here.numbers[i].bytes) continue;
+    return fmt::format("there, {} have {} bytes on each rank, and here {}", here.numbers[i].name,
+                       there.numbers[i].bytes, here.numbers[i].bytes);
   }
   return {};
 }

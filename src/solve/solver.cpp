@@ -119,6 +119,7 @@ bool AnySolver::resume() {
   if (resumed->was_elsewhere) restore_partial_sums();
   // This look is in the history already, but options may have changed.
   judge(look());
+  if (reason_ != StopReason::running) checkpoint_->release();
   if (progress_ && reason_ != StopReason::running) progress_->finish(history_.back(), message_);
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace weft::test {
 
@@ -12,6 +13,9 @@ namespace weft::test {
 void in_folder(const Comm& comm, const std::function<void(const std::string&)>& body);
 
 std::string content_of(const std::string& path);
+
+/// The names of all that is in a folder, in order.
+std::vector<std::string> names_in(const std::string& folder);
 
 /// Rank 0 writes a file when the others are done with an older one; then all ranks see it.
 /// Collective.

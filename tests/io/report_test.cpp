@@ -267,8 +267,13 @@ TEST(Report, files) {
     report.paragraph("more");
     report.write(path);
     EXPECT_EQ(content_of(path), report.html());
-    EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
     EXPECT_THROW(report.write(folder + "/none/report.html"), Error);
+    EXPECT_EQ(names_in(folder), std::vector<std::string>{"report.html"});
+    std::filesystem::create_symlink("report.html", folder + "/link");
+    report.paragraph("through a link");
+    report.write(folder + "/link");
+    EXPECT_EQ(content_of(path), report.html());
+    EXPECT_TRUE(std::filesystem::is_symlink(folder + "/link"));
   });
 }
 

@@ -250,9 +250,10 @@ TEST(Checkpoint, comes_when_it_is_due) {
         options.check_every = check_every;
         options.checkpoint = when;
         options.checkpoint->path = folder + "/state";
-        const auto solver = setting.make(comm, options);
-        for (int i = 0; i < steps; ++i) EXPECT_TRUE(solver->step());
-        EXPECT_FALSE(std::filesystem::exists(folder + "/state.partial"));
+        {
+          const auto solver = setting.make(comm, options);
+          for (int i = 0; i < steps; ++i) EXPECT_TRUE(solver->step());
+        }
         found = setting.make(comm, options)->iteration();
       });
       return found;
@@ -338,8 +339,6 @@ TEST(Checkpoint, is_replaced_if_it_is_not_wanted) {
     in_folder(comm, [&](const std::string& folder) {
       const Setting setting;
       setting.make(comm, up_to(9, folder + "/state"))->run();
-      // Neither another problem nor what a killed program has left is in the way.
-      write_on_first(comm, folder + "/state.partial", std::string(100000, 'x'));
       SolverOptions anew = up_to(3, folder + "/state");
       anew.checkpoint->resume = false;
       const Setting other{.damp = 3};
@@ -347,7 +346,6 @@ TEST(Checkpoint, is_replaced_if_it_is_not_wanted) {
       EXPECT_EQ(solver->iteration(), 0);
       solver->run();
       EXPECT_EQ(other.make(comm, up_to(9, folder + "/state"))->iteration(), 3);
-      EXPECT_FALSE(std::filesystem::exists(folder + "/state.partial"));
     });
   });
 }
@@ -396,9 +394,18 @@ TEST(Checkpoint, that_is_damaged_is_refused) {
 TEST(Checkpoint, that_cannot_be_written_is_everybodys_error) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
-      const auto solver = Setting{}.make(comm, up_to(5, folder + "/nowhere/state"));
+      const std::string path = folder + "/state";
+      const auto solver = Setting{}.make(comm, up_to(5, path));
+      comm.barrier();
+      if (comm.rank() == 0) {
+        std::filesystem::remove(path + ".lock");
+        std::filesystem::create_directory(path);
+      }
+      comm.barrier();
       EXPECT_THROW(solver->run(), AgreedError);
       EXPECT_EQ(solver->iteration(), 5);
+      comm.barrier();
+      EXPECT_EQ(names_in(folder), std::vector<std::string>{"state"});
     });
   });
 }
