@@ -2,6 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/printable.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,16 +15,6 @@
 
 namespace weft::detail {
 namespace {
-
-/// A text of unknown origin, short and without control characters, for a message.
-std::string printable(std::string_view text) {
-  constexpr std::size_t most = 60;
-  std::string result(text.substr(0, most));
-  for (char& character : result) {
-    if (character < ' ' || character > '~') character = '?';
-  }
-  return text.size() > most ? result + "..." : result;
-}
 
 [[noreturn]] void refuse_value(std::string_view name, std::string_view allowed,
                                std::string_view text) {

@@ -2,9 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/printable.hpp"
 #include "io/file.hpp"
 #include "io/partial_file.hpp"
-#include "io/quoted.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -98,7 +98,7 @@ bool FileLock::try_to_lock() {
       throw Error(fmt::format(
           "'{}' is in use by another job or solver ({}); wait until that has ended, or use "
           "another path",
-          target_, quoted(read_note(descriptor_).owner)));
+          target_, printable(read_note(descriptor_).owner)));
     }
     if (errno != ENOSYS && errno != EOPNOTSUPP) fail_call("lock", path_, check_folder);
   }

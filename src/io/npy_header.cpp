@@ -2,7 +2,7 @@
 
 #include <weft/core/error.hpp>
 
-#include "io/quoted.hpp"
+#include "core/printable.hpp"
 
 #include <algorithm>
 #include <array>
@@ -64,7 +64,7 @@ class HeaderText {
         expect_first(has_shape, key);
         info.shape = shape();
       } else {
-        fail(fmt::format("it has an entry '{}'", quoted(key)));
+        fail(fmt::format("it has an entry '{}'", printable(key)));
       }
       if (!accept(',')) {
         expect('}');
@@ -74,7 +74,7 @@ class HeaderText {
     if (!has_type || !has_order || !has_shape)
       fail("one of 'descr', 'fortran_order' and 'shape' is not there");
     skip_space();
-    if (!rest_.empty()) fail(fmt::format("\"{}\" follows the last '}}'", quoted(rest_)));
+    if (!rest_.empty()) fail(fmt::format("\"{}\" follows the last '}}'", printable(rest_)));
     return info;
   }
 
@@ -96,7 +96,8 @@ class HeaderText {
     return true;
   }
   void expect(char wanted) {
-    if (!accept(wanted)) fail(fmt::format("there is no '{}' before \"{}\"", wanted, quoted(rest_)));
+    if (!accept(wanted))
+      fail(fmt::format("there is no '{}' before \"{}\"", wanted, printable(rest_)));
   }
   bool accept_word(std::string_view word) {
     skip_space();
@@ -149,7 +150,7 @@ class HeaderText {
     const auto length = static_cast<std::size_t>(end - rest_.data());
     const bool has_leading_zero = rest_.starts_with('0') && length > 1;
     if (code != std::errc() || rest_.starts_with('-') || has_leading_zero)
-      fail(fmt::format("'shape' has no extent before \"{}\"", quoted(rest_)));
+      fail(fmt::format("'shape' has no extent before \"{}\"", printable(rest_)));
     rest_.remove_prefix(length);
     return value;
   }
@@ -172,7 +173,7 @@ class HeaderText {
     throw Error(
         fmt::format("'{}' has elements of NumPy's type '{}', which Weft does not have; convert "
                     "them, for instance with x.astype('f8')",
-                    path_, quoted(name)));
+                    path_, printable(name)));
   }
 
   std::string_view rest_;

@@ -2,7 +2,7 @@
 
 #include <weft/core/error.hpp>
 
-#include "io/quoted.hpp"
+#include "core/printable.hpp"
 #include "solve/solver_state.hpp"
 
 #include <algorithm>
@@ -155,13 +155,13 @@ std::string impossible_field(const CheckpointHeader& header) {
 }
 
 std::string describe(const CheckpointHeader::Array& array) {
-  return fmt::format("{} ({} of {})", quoted(array.name), quoted(array.dtype),
+  return fmt::format("{} ({} of {})", printable(array.name), printable(array.dtype),
                      to_string(array.shape));
 }
 
 template <class Named>
 std::string describe(const Named& one) {
-  return quoted(one.name);
+  return printable(one.name);
 }
 
 bool is_same(const CheckpointHeader::Array& a, const CheckpointHeader::Array& b) {
@@ -246,7 +246,7 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
     throw Error(fmt::format(
         "the checkpoint '{}' has format {}, but this version of Weft reads format {}; use the "
         "version that has written it, or remove it",
-        path, quoted(line.key()), version));
+        path, printable(line.key()), version));
   }
   const std::uint64_t lines_bytes = line.bits();
   const std::uint64_t checksum = line.bits();
@@ -282,7 +282,8 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
 
 std::string difference(const CheckpointHeader& there, const CheckpointHeader& here) {
   if (there.solver != here.solver)
-    return fmt::format("its solver is {}, and this one is {}", quoted(there.solver), here.solver);
+    return fmt::format("its solver is {}, and this one is {}", printable(there.solver),
+                       here.solver);
   for (const std::string& what : {first_difference("array", there.arrays, here.arrays),
                                   first_difference("block of numbers", there.numbers, here.numbers),
                                   first_difference("counter", there.integers, here.integers),

@@ -100,7 +100,7 @@ TEST(Environment, notes_names_that_are_unknown) {
       "WEFT_PIGEON is set, but Weft has no such variable",
       "WEFT_GPU is set, but Weft has no such variable; did you mean WEFT_GPUS?",
       "WEFT_ is set, but Weft has no such variable",
-      "WEFT_?[2J?X is set, but Weft has no such variable"};
+      "WEFT_\\x1b[2J\\x0aX is set, but Weft has no such variable"};
   EXPECT_EQ(notes_on_unknown_variables(entries), expected);
   EXPECT_TRUE(notes_on_unknown_variables(nullptr).empty());
   const std::string long_name = "WEFT_" + std::string(100'000, 'x');
