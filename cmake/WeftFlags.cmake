@@ -15,11 +15,6 @@ if(WEFT_WERROR)
 endif()
 if(WEFT_NATIVE)
   list(APPEND weft_cxx_flags -march=native)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13
-     AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    # GCC 12 with AVX-512 gets small constants wrong: {{1, 1}, {0, 0}} becomes {{1, 1}, {1, 1}}.
-    list(APPEND weft_cxx_flags -mno-avx512f)
-  endif()
 endif()
 set(weft_link_flags)
 if(WEFT_SANITIZE)

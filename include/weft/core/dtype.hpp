@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/core/compiler.hpp>
+
 #include <bit>
 #include <complex>
 #include <concepts>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/core/compiler.hpp>
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
