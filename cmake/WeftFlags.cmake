@@ -1,15 +1,17 @@
 # What we compile ourselves with. None of it reaches a target of a user.
 
-# Off by default: a package must run on other machines than the one that built it. The presets
-# switch it on, for they build for this machine.
-option(WEFT_NATIVE "Use every instruction of this machine's processor" OFF)
+# Off by default, and hardly faster: kernels for newer processors are chosen when a program runs (WeftLevels.cmake).
+option(WEFT_NATIVE "Use every instruction of this machine's processor, and none that it lacks" OFF)
 option(WEFT_WERROR "Treat warnings as errors" OFF)
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address,undefined or thread")
 set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 
 set(weft_cxx_flags -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
                    -Wno-psabi # GCC's notes on how complex arguments were once passed
-                   -Wno-unknown-pragmas) # those of OpenMP, where it is off
+                   -Wno-unknown-pragmas # those of OpenMP, where it is off
+                   # A product and a sum are two roundings, unless fma is written: where a compiler fuses them
+                   # depends on the processor, and on what else it does with a number.
+                   -ffp-contract=off)
 if(WEFT_WERROR)
   list(APPEND weft_cxx_flags -Werror)
 endif()

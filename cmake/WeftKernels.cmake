@@ -1,16 +1,28 @@
 # The standard by hand: CMake 3.25 does not know how to ask nvcc 13 for it.
 set(weft_nvcc_flags -std=c++20 --expt-relaxed-constexpr --extended-lambda)
 
+# weft_add_cpu_kernels(<x>.cpp...)
+#
+# Compiles files with loops that matter for the CPU, once per level.
+function(weft_add_cpu_kernels)
+  # Loops vectorise only if errno and floating-point traps are nobody's business.
+  set_source_files_properties(
+    ${ARGN} PROPERTIES COMPILE_OPTIONS "-fopenmp-simd;-fno-math-errno;-fno-trapping-math")
+  if(NOT WEFT_LEVELS)
+    target_sources(weft PRIVATE ${ARGN})
+  endif()
+  foreach(level IN LISTS WEFT_LEVELS)
+    target_sources(weft_kernels_${level} PRIVATE ${ARGN})
+  endforeach()
+endfunction()
+
 # weft_add_kernels(<x>_kernels.cpp...)
 #
 # Compiles kernel files once per device: by the C++ compiler for the CPU and, with CUDA, by
 # nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: host code
 # that nvcc makes of a __host__ __device__ lambda is several times slower.)
 function(weft_add_kernels)
-  target_sources(weft PRIVATE ${ARGN})
-  # Loops vectorise only if errno and floating-point traps are nobody's business.
-  set_source_files_properties(
-    ${ARGN} PROPERTIES COMPILE_OPTIONS "-fopenmp-simd;-fno-math-errno;-fno-trapping-math")
+  weft_add_cpu_kernels(${ARGN})
 
   if(WEFT_WITH_CUDA)
     foreach(kernels IN LISTS ARGN)

@@ -216,9 +216,11 @@ DistributedArray<T> DistributedArray<T>::from_global(Layout layout, std::span<co
   const Box& mine = layout.box();
   std::vector<T> local(static_cast<std::size_t>(layout.local_count()));
   if (!local.empty()) {
-    kernels::copy_box(
-        Cpu{}, mine.shape, kernel_cast(values.data()) + detail::offset_in(whole, mine.offset),
-        detail::strides_of(shape), kernel_cast(local.data()), detail::strides_of(mine.shape));
+    dispatch(Device::cpu(), [&](auto here) {
+      kernels::copy_box(
+          here, mine.shape, kernel_cast(values.data()) + detail::offset_in(whole, mine.offset),
+          detail::strides_of(shape), kernel_cast(local.data()), detail::strides_of(mine.shape));
+    });
   }
   DistributedArray array(std::move(layout), uninitialized);
   array.from_host(local);

@@ -1,4 +1,5 @@
 #include <weft/comm/info.hpp>
+#include <weft/core/cpu_level.hpp>
 #include <weft/core/device_info.hpp>
 #include <weft/core/error.hpp>
 
@@ -17,8 +18,11 @@
 #include <cblas.h>
 #endif
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace weft {
 namespace {
@@ -36,6 +40,16 @@ constexpr const char* fftw = "yes";
 #else
 constexpr const char* fftw = absent;
 #endif
+
+const char* chosen_by() { return std::getenv("WEFT_ISA") == nullptr ? "" : ", by WEFT_ISA"; }
+
+/// The processors that kernels of this build run on.
+std::string kernels_for() {
+  std::vector<std::string> levels;
+  for (const CpuLevel level : detail::built_levels()) levels.push_back(to_string(level));
+  if (!levels.empty()) return fmt::format("{}", fmt::join(levels, ", "));
+  return WEFT_IS_NATIVE ? "the processor that built them" : "any processor of the compiler's";
+}
 
 /// The processors that OpenBLAS has chosen its code for.
 std::string blas_core() {
@@ -115,7 +129,7 @@ std::vector<Fact> system_facts() {
       {"build", "version", std::string(version())},
       {"build", "compiler", WEFT_COMPILER},
       {"build", "build type", WEFT_BUILD_TYPE},
-      {"build", "this processor only", WEFT_IS_NATIVE ? "yes" : "no"},
+      {"build", "kernels for", kernels_for()},
       {"build", "OpenMP", openmp},
       {"build", "MPI", mpi()},
       {"build", "FFTW", fftw},
@@ -132,6 +146,9 @@ std::vector<Fact> system_facts() {
   facts.push_back({"machine", "host", place.host});
   facts.push_back({"machine", "cores", std::to_string(place.cores.size())});
   facts.push_back({"machine", "cpu", describe(device_info(Device::cpu()))});
+  if (const CpuLevel level = cpu_level(); level != CpuLevel::any) {
+    facts.push_back({"machine", "kernels", to_string(level) + chosen_by()});
+  }
   const int gpus = device_count(DeviceKind::cuda);
   for (int gpu = 0; gpu < gpus; ++gpu) {
     const Device device = Device::cuda(gpu);

@@ -45,7 +45,10 @@ int device_count(DeviceKind kind) {
 }
 
 void require_available(Device device) {
-  if (device.kind != DeviceKind::cuda) return;
+  if (device.kind != DeviceKind::cuda) {
+    cpu_level();
+    return;
+  }
 #if defined(WEFT_WITH_CUDA)
   const int count = device_count(DeviceKind::cuda);
   if (device.ordinal >= 0 && device.ordinal < count) return;

@@ -1,6 +1,7 @@
 #include <weft/io/npy.hpp>
 
 #include <weft/core/complex.hpp>
+#include <weft/core/dispatch.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/box_kernels.hpp"
@@ -48,8 +49,10 @@ template <Scalar T>
 std::vector<T> in_c_order(const Shape& shape, const std::vector<T>& values) {
   std::vector<T> result(values.size());
   const Index strides = reversed(detail::strides_of(Shape(reversed(shape))));
-  kernels::copy_box(Cpu{}, shape, kernel_cast(values.data()), strides, kernel_cast(result.data()),
-                    detail::strides_of(shape));
+  dispatch(Device::cpu(), [&](auto here) {
+    kernels::copy_box(here, shape, kernel_cast(values.data()), strides, kernel_cast(result.data()),
+                      detail::strides_of(shape));
+  });
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <weft/core/for_each.hpp>
 
 #include "array/update_math.hpp"
+#include "core/multiply_add.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +28,7 @@ void band_each(Cuda device, index_t outer, index_t n, index_t inner, index_t tap
       const T* line = at < 0    ? input.ghosts_before + (o + 1) * input.before * inner
                       : at >= n ? input.ghosts_after + (o * input.after - n) * inner
                                 : input.x + o * n * inner;
-      sum += coefficients[t * tap_step + i * place_step] * line[at * inner + k];
+      sum = multiply_add(coefficients[t * tap_step + i * place_step], line[at * inner + k], sum);
     }
     put(sum, y[(o * n + i) * inner + k]);
   });
@@ -67,16 +68,17 @@ struct Tile {
     for (index_t t = 0; t < taps; ++t, x += step, coefficients += tap_step) {
       const auto* at = reinterpret_cast<const Unaligned*>(x);
       const R* coefficient = reinterpret_cast<const R*>(coefficients);
-      const R second = coefficient[is_complex ? 1 : 0];
+      const auto first = broadcast<Lanes>(coefficient[0]);
+      const auto second = broadcast<Lanes>(coefficient[is_complex ? 1 : 0]);
       const auto* other = is_complex ? at : at + 4;
-      a += coefficient[0] * at[0];
-      b += coefficient[0] * at[1];
-      c += coefficient[0] * at[2];
-      d += coefficient[0] * at[3];
-      e += second * other[0];
-      f += second * other[1];
-      g += second * other[2];
-      h += second * other[3];
+      a = multiply_add_lanes<R, Lanes>(first, at[0], a);
+      b = multiply_add_lanes<R, Lanes>(first, at[1], b);
+      c = multiply_add_lanes<R, Lanes>(first, at[2], c);
+      d = multiply_add_lanes<R, Lanes>(first, at[3], d);
+      e = multiply_add_lanes<R, Lanes>(second, other[0], e);
+      f = multiply_add_lanes<R, Lanes>(second, other[1], f);
+      g = multiply_add_lanes<R, Lanes>(second, other[2], g);
+      h = multiply_add_lanes<R, Lanes>(second, other[3], h);
     }
     const Lanes all[8] = {a, b, c, d, e, f, g, h};
     if constexpr (is_complex) {
@@ -122,11 +124,15 @@ void sum_anywhere(const BandBlock<T>& part, const Segment<T> (&segments)[3], T* 
       const T* source = segment.line + ahead;
       if (part.each) {
 #pragma omp simd
-        for (index_t p = from; p < to; ++p) sums[p - begin] += of_tap[p] * source[p];
+        for (index_t p = from; p < to; ++p) {
+          sums[p - begin] = multiply_add(of_tap[p], source[p], sums[p - begin]);
+        }
       } else {
         const T coefficient = of_tap[0];
 #pragma omp simd
-        for (index_t p = from; p < to; ++p) sums[p - begin] += coefficient * source[p];
+        for (index_t p = from; p < to; ++p) {
+          sums[p - begin] = multiply_add(coefficient, source[p], sums[p - begin]);
+        }
       }
     }
   }

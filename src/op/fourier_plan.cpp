@@ -1,5 +1,6 @@
 #include "op/fourier_plan.hpp"
 
+#include <weft/core/dispatch.hpp>
 #include <weft/core/error.hpp>
 
 namespace weft::detail {
@@ -38,9 +39,12 @@ std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& sh
     if (device.kind == DeviceKind::cuda) return make_cufft_plan<X>(device, shape, axes);
   }
   if constexpr (with_fftw && !is_complex<X>) {
-    if (axes.size() == 1 && lanes_suit<X>(shape, axes[0])) {
-      return make_lane_plan<X>(shape, axes[0]);
-    }
+    auto lanes = dispatch(Device::cpu(), [&](auto tag) {
+      return axes.size() == 1 && lanes_suit<X>(tag, shape, axes[0])
+                 ? make_lane_plan<X>(tag, shape, axes[0])
+                 : nullptr;
+    });
+    if (lanes != nullptr) return lanes;
   }
   if constexpr (with_fftw) return make_fftw_plan<X>(shape, axes, planning);
   return nullptr;

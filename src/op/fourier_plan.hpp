@@ -38,11 +38,11 @@ std::unique_ptr<FourierPlan<X>> make_fftw_plan(const Shape& shape, const std::ve
 
 /// Transforms of real lines of odd length that are side by side, each in a lane of the processor's
 /// registers.
-template <std::floating_point F>
-std::unique_ptr<FourierPlan<F>> make_lane_plan(const Shape& shape, int axis);
+template <std::floating_point F, class Tag>
+std::unique_ptr<FourierPlan<F>> make_lane_plan(Tag tag, const Shape& shape, int axis);
 /// Whether they are possible, and faster than FFTW.
-template <std::floating_point F>
-bool lanes_suit(const Shape& shape, int axis);
+template <std::floating_point F, class Tag>
+bool lanes_suit(Tag tag, const Shape& shape, int axis);
 
 template <Scalar X>
 std::unique_ptr<FourierPlan<X>> make_cufft_plan(Device device, const Shape& shape,

@@ -6,24 +6,27 @@
 #include "op/cuda/gemm.hpp"
 #include "op/gemm_block.hpp"
 
+#include <concepts>
+
 namespace weft::detail {
 namespace {
 
-template <Scalar T>
-void multiply(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
+template <class Tag, Scalar T>
+void multiply(Tag tag, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
               Matrices<const T> b, T beta, Matrices<T> c) {
   if (size.k == 0 || alpha == T{}) {
     scale_block(size, beta, c);
   } else {
-    gemm_block(form, size, alpha, a, b, beta, c);
+    gemm_block(tag, form, size, alpha, a, b, beta, c);
   }
 }
 
 /// The rows, or else the columns, of all products one after the other: those from `first` up to
 /// `last`.
-template <Scalar T>
-void multiply_lines(bool rows, index_t first, index_t last, MatrixForm form, const GemmSize& size,
-                    T alpha, Matrices<const T> a, Matrices<const T> b, T beta, Matrices<T> c) {
+template <class Tag, Scalar T>
+void multiply_lines(Tag tag, bool rows, index_t first, index_t last, MatrixForm form,
+                    const GemmSize& size, T alpha, Matrices<const T> a, Matrices<const T> b, T beta,
+                    Matrices<T> c) {
   const index_t lines = rows ? size.m : size.n;
   for (index_t line = first; line < last;) {
     const index_t number = line / lines;
@@ -42,20 +45,20 @@ void multiply_lines(bool rows, index_t first, index_t last, MatrixForm form, con
       mine_b.data += begin;
       mine_c.data += begin;
     }
-    multiply(form, part, alpha, mine_a, mine_b, beta, mine_c);
+    multiply(tag, form, part, alpha, mine_a, mine_b, beta, mine_c);
     line += count;
   }
 }
 
-template <Scalar T>
-void gemm_on(Cpu, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
+template <std::derived_from<Cpu> Tag, Scalar T>
+void gemm_on(Tag tag, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
              Matrices<const T> b, T beta, Matrices<T> c) {
   const bool rows = size.m >= size.n;
   const index_t lines = size.batch * std::max(size.m, size.n);
   const index_t work = size.batch * size.m * size.n * std::max(size.k, index_t{1});
   const auto threads = static_cast<int>(std::min<index_t>(threads_for(work), lines));
   share_jobs(threads, threads, [&](index_t thread) {
-    multiply_lines(rows, lines * thread / threads, lines * (thread + 1) / threads, form, size,
+    multiply_lines(tag, rows, lines * thread / threads, lines * (thread + 1) / threads, form, size,
                    alpha, a, b, beta, c);
   });
 }

@@ -10,8 +10,8 @@
 namespace weft::detail {
 
 /// gemm() of a single product that is not empty.
-template <Scalar T>
-void gemm_block(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
+template <class Device, Scalar T>
+void gemm_block(Device device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
                 Matrices<const T> b, T beta, Matrices<T> c);
 
 /// c *= beta; with beta = 0, c is not read.

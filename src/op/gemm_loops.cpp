@@ -1,6 +1,9 @@
 #include "op/gemm_block.hpp"
 
 #include <weft/core/complex.hpp>
+#include <weft/core/for_each.hpp>
+
+#include "core/multiply_add.hpp"
 
 namespace weft::detail {
 namespace {
@@ -17,8 +20,8 @@ Complex<R> conjugate(Complex<R> a) {
 }  // namespace
 
 // Rows of b are added up in rows of c, in blocks of both that stay in the cache.
-template <Scalar T>
-void gemm_block(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
+template <class Device, Scalar T>
+void gemm_block(Device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
                 Matrices<const T> b, T beta, Matrices<T> c) {
   constexpr index_t deep = 64;
   constexpr index_t wide = 256;
@@ -39,16 +42,18 @@ void gemm_block(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T
           const K scaled = factor * (form == MatrixForm::adjoint ? conjugate(entry) : entry);
           const K* in = kernel_cast(b.data) + k * b.row + j0;
 #pragma omp simd
-          for (index_t j = 0; j < columns; ++j) out[j] += scaled * in[j];
+          for (index_t j = 0; j < columns; ++j) {
+            out[j] = kernels::multiply_add(scaled, in[j], out[j]);
+          }
         }
       }
     }
   }
 }
 
-#define INSTANTIATE(T)                                                                           \
-  template void gemm_block(MatrixForm, const GemmSize&, T, Matrices<const T>, Matrices<const T>, \
-                           T, Matrices<T>);
+#define INSTANTIATE(T)                                                                          \
+  template void gemm_block(WEFT_THIS_DEVICE, MatrixForm, const GemmSize&, T, Matrices<const T>, \
+                           Matrices<const T>, T, Matrices<T>);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

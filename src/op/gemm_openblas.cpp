@@ -1,6 +1,7 @@
 #include "op/gemm_block.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/core/for_each.hpp>
 
 #include <cblas.h>
 
@@ -65,17 +66,17 @@ void multiply_column(MatrixForm form, const GemmSize& size, T alpha, Matrices<co
 
 }  // namespace
 
-template <Scalar T>
-void gemm_block(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
+template <class Device, Scalar T>
+void gemm_block(Device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
                 Matrices<const T> b, T beta, Matrices<T> c) {
   use_one_thread();
   if (size.n == 1) return multiply_column(form, size, alpha, a, b, beta, c);
   multiply(form, size, alpha, a, b, beta, c);
 }
 
-#define INSTANTIATE(T)                                                                           \
-  template void gemm_block(MatrixForm, const GemmSize&, T, Matrices<const T>, Matrices<const T>, \
-                           T, Matrices<T>);
+#define INSTANTIATE(T)                                                                          \
+  template void gemm_block(WEFT_THIS_DEVICE, MatrixForm, const GemmSize&, T, Matrices<const T>, \
+                           Matrices<const T>, T, Matrices<T>);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

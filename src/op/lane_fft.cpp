@@ -1,5 +1,6 @@
 #include <weft/core/for_each.hpp>
 
+#include "core/multiply_add.hpp"
 #include "op/fourier_plan.hpp"
 #include "op/lines.hpp"
 
@@ -13,6 +14,9 @@
 
 namespace weft::detail {
 namespace {
+
+using kernels::broadcast;
+using kernels::multiply_add_lanes;
 
 #if defined(__AVX512F__)
 constexpr std::size_t register_bytes = 64;
@@ -113,10 +117,16 @@ class Step {
   index_t distance() const { return count_ * rows(); }
 
   static ComplexLanes<F> turned(const ComplexLanes<F>& a, const Turn& by) {
-    return {a.re * by.re - a.im * by.im, a.re * by.im + a.im * by.re};
+    const auto re = broadcast<Lanes<F>>(by.re);
+    const auto im = broadcast<Lanes<F>>(by.im);
+    return {multiply_add_lanes<F>(a.re, re, -(a.im * im)),
+            multiply_add_lanes<F>(a.re, im, a.im * re)};
   }
   static ComplexLanes<F> turned_back(const ComplexLanes<F>& a, const Turn& by) {
-    return {a.re * by.re + a.im * by.im, a.im * by.re - a.re * by.im};
+    const auto re = broadcast<Lanes<F>>(by.re);
+    const auto im = broadcast<Lanes<F>>(by.im);
+    return {multiply_add_lanes<F>(a.re, re, a.im * im),
+            multiply_add_lanes<F>(a.im, re, -(a.re * im))};
   }
 
   Lanes<F> sum(Lanes<F> first, const Lanes<F>* others) const {
@@ -143,8 +153,8 @@ class Step {
       const F* cosines = cosines_.data() + q * half_ + s;
       const F* sines = sines_.data() + q * half_ + s;
       for (index_t i = 0; i < n; ++i) {
-        even[i] += cosines[i] * u[q];
-        odd[i] += sines[i] * v[q];
+        even[i] = multiply_add_lanes<F>(broadcast<Lanes<F>>(cosines[i]), u[q], even[i]);
+        odd[i] = multiply_add_lanes<F>(broadcast<Lanes<F>>(sines[i]), v[q], odd[i]);
       }
     }
     for (index_t i = 0; i < n; ++i) put(s + i + 1, even[i], odd[i]);
@@ -341,22 +351,22 @@ class LaneFft final : public FourierPlan<F> {
 
 // Measured. FFTW has code of its own for small factors, and is behind by less the fewer lanes there
 // are; lanes without a line are time lost.
-template <std::floating_point F>
-bool lanes_suit(const Shape& shape, int axis) {
+template <std::floating_point F, class Tag>
+bool lanes_suit(Tag, const Shape& shape, int axis) {
   const Lines lines(shape, axis);
   if (width<F> < 4 || lines.inner < 2 * width<F> || lines.n % 2 == 0 || lines.n == 1) return false;
   const index_t largest = prime_factors(lines.n).back();
   return largest >= 11 && largest <= max_radix;
 }
 
-template <std::floating_point F>
-std::unique_ptr<FourierPlan<F>> make_lane_plan(const Shape& shape, int axis) {
+template <std::floating_point F, class Tag>
+std::unique_ptr<FourierPlan<F>> make_lane_plan(Tag, const Shape& shape, int axis) {
   return std::make_unique<LaneFft<F>>(shape, axis);
 }
 
-#define INSTANTIATE(F)                            \
-  template bool lanes_suit<F>(const Shape&, int); \
-  template std::unique_ptr<FourierPlan<F>> make_lane_plan<F>(const Shape&, int);
+#define INSTANTIATE(F)                                              \
+  template bool lanes_suit<F>(WEFT_THIS_DEVICE, const Shape&, int); \
+  template std::unique_ptr<FourierPlan<F>> make_lane_plan<F>(WEFT_THIS_DEVICE, const Shape&, int);
 INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE

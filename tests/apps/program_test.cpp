@@ -1,6 +1,7 @@
 // The program weft, from outside.
 
 #include <weft/comm/transport.hpp>
+#include <weft/core/cpu_level.hpp>
 
 #include "bench/cases.hpp"
 #include "support/shell.hpp"
@@ -137,7 +138,21 @@ TEST(Program, info_tells_build_machine_and_route) {
   }
   const json facts = json::parse(run("$W info --json --ranks 2").output);
   EXPECT_TRUE(facts.at("build").at("version").is_string());
+  EXPECT_TRUE(facts.at("build").at("kernels for").is_string());
   EXPECT_EQ(facts.at("travel").at("ranks"), "2 on thread");
+}
+
+TEST(Program, info_tells_which_kernels_were_chosen) {
+  const auto levels = detail::built_levels();
+  if (levels.empty()) GTEST_SKIP() << "this build has one kind of kernels only";
+  const json facts = json::parse(run("$W info --json").output);
+  EXPECT_EQ(facts.at("machine").at("kernels"), to_string(cpu_level()));
+  const json old = json::parse(run("WEFT_ISA=v2 $W info --json").output);
+  EXPECT_EQ(old.at("machine").at("kernels"), "x86-64-v2, by WEFT_ISA");
+  EXPECT_EQ(old.at("build"), facts.at("build"));
+  const Ended refused = run("WEFT_ISA=v7 $W info");
+  EXPECT_NE(refused.code, 0);
+  EXPECT_TRUE(contains(refused.output, "WEFT_ISA=v7: expected v2, v3 or v4")) << refused.output;
 }
 
 TEST(Program, info_tells_if_blas_does_not_know_the_processor) {

@@ -1,6 +1,7 @@
 #include "array/layouts.hpp"
 
 #include <weft/array/arithmetic.hpp>
+#include <weft/array/random.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
 
@@ -343,6 +344,32 @@ TEST(Reductions, results_along_an_axis_are_arrays_to_go_on_with) {
         EXPECT_EQ(sum(norm_along(x, axis, 0)), norm(x, 0));
         EXPECT_EQ(max(norm_along(x, axis, inf)), norm(x, inf));
         EXPECT_EQ(min(norm_along(x, axis, -inf)), norm(x, -inf));
+      }
+    });
+  });
+}
+
+// With numbers that are rounded, and in arrays long enough for every loop.
+TEST(Reductions, axpy_dot_is_the_dot_of_what_it_leaves) {
+  on_ranks([](Comm comm) {
+    for_each_scalar([&](auto example) {
+      using T = decltype(example);
+      for (const index_t n : {7, 1000, 100'003}) {
+        const Layout layout = Layout::scatter(comm, {n});
+        T a = static_cast<T>(static_cast<Real<T>>(0.7));
+        if constexpr (is_complex<T>) a = T(a.real(), static_cast<Real<T>>(-0.3));
+        const auto x = random_array<T>(layout, 1);
+        const auto z = random_array<T>(layout, 2);
+        auto y = random_array<T>(layout, 3);
+        const auto with_other = axpy_dot(a, x, y, z);
+        EXPECT_EQ(with_other, dot(z, y)) << n;
+        const auto with_itself = axpy_dot(a, x, y, y);
+        EXPECT_EQ(with_itself, dot(y, y)) << n;
+        EXPECT_EQ(std::sqrt(std::real(with_itself)), norm(y)) << n;
+        auto expected = random_array<T>(layout, 3);
+        axpy(a, x, expected);
+        axpy(a, x, expected);
+        EXPECT_EQ(y.to_host(), expected.to_host()) << n;
       }
     });
   });

@@ -1,7 +1,7 @@
 #pragma once
 
-// Loops over index spaces, for *_kernels.cpp files only. Such a file is compiled once per device;
-// the macros name the device that this compilation is for.
+// Loops over index spaces, for *_kernels.cpp files only. Such a file is compiled once per device,
+// and for the CPU once per level (see cpu_level.hpp); the macros name what this compilation is for.
 
 #include <weft/core/device.hpp>
 #include <weft/core/shape.hpp>
@@ -19,7 +19,12 @@
 
 #define WEFT_KERNEL
 #define WEFT_FUNCTION
+#if defined(WEFT_CPU_TAG)
+#include <weft/core/cpu_level.hpp>
+#define WEFT_THIS_DEVICE ::weft::WEFT_CPU_TAG
+#else
 #define WEFT_THIS_DEVICE ::weft::Cpu
+#endif
 
 #include <algorithm>
 #include <numeric>

@@ -1,0 +1,52 @@
+# Sets WEFT_LEVELS to the levels of x86-64 (v2, v3 and v4 of its ABI) that kernels are compiled for, and declares a
+# library of objects for each, weft_kernels_<level>, which weft takes in. The level is chosen when a program runs:
+# see weft/core/cpu_level.hpp. Empty, where there is one kind of kernels only: on other processors, for the machine
+# that builds (WEFT_NATIVE), and with sanitizers, whose own names must stay as they are.
+set(WEFT_LEVELS)
+if(WEFT_NATIVE OR WEFT_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  return()
+endif()
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  return()
+endif()
+if(NOT CMAKE_NM OR NOT CMAKE_READELF OR NOT CMAKE_OBJCOPY)
+  message(STATUS "No nm, readelf or objcopy (of binutils): kernels are compiled for the oldest processors only")
+  return()
+endif()
+
+set(WEFT_LEVELS v2 v3 v4)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(REMOVE_ITEM WEFT_LEVELS v4) # see WeftGcc12.cmake
+endif()
+# Registers of 512 bits are no faster where memory is what loops wait for, and slow some processors down.
+set(weft_flags_v4 -mprefer-vector-width=256)
+
+# The libraries of objects for weft, which has been declared.
+function(weft_add_levels)
+  foreach(level IN LISTS WEFT_LEVELS)
+    string(REPLACE v CpuV tag ${level})
+    string(LENGTH ${tag} length)
+    set(library weft_kernels_${level})
+    add_library(${library} OBJECT)
+    weft_set_flags(${library})
+    foreach(what INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_OPTIONS)
+      set_property(TARGET ${library} APPEND PROPERTY ${what} $<TARGET_PROPERTY:weft,${what}>)
+    endforeach()
+    target_compile_definitions(${library} PRIVATE WEFT_CPU_TAG=${tag})
+    target_compile_options(${library} PRIVATE -march=x86-64-${level} ${weft_flags_${level}} -fno-lto
+                                              $<$<CXX_COMPILER_ID:Clang>:-fno-addrsig>)
+    set(launcher ${PROJECT_SOURCE_DIR}/cmake/compile-for-level ${CMAKE_NM} ${CMAKE_READELF} ${CMAKE_OBJCOPY} ${level}
+                 ${length}${tag} ${CMAKE_CXX_COMPILER_LAUNCHER})
+    set_target_properties(${library} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}"
+                                                INTERPROCEDURAL_OPTIMIZATION OFF)
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
+    target_sources(weft PRIVATE $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  if(WEFT_LEVELS)
+    list(GET WEFT_LEVELS -1 highest)
+    string(SUBSTRING ${highest} 1 -1 number)
+    target_compile_definitions(weft PRIVATE WEFT_CPU_LEVELS=${number})
+  endif()
+endfunction()

@@ -1,0 +1,40 @@
+#pragma once
+
+// Kernels for several generations of x86-64 processors in one library. Each *_kernels.cpp file is
+// compiled once per level, and its kernels are overloaded on the level's tag. What users compile is
+// compiled once, for `Cpu`.
+
+#include <weft/core/device.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// The levels that the ABI of x86-64 defines; `any` on other processors, and in builds for the
+/// machine that builds them (WEFT_NATIVE).
+enum class CpuLevel : std::uint8_t { any, v2, v3, v4 };
+
+struct CpuV2 : Cpu {};
+struct CpuV3 : Cpu {};
+struct CpuV4 : Cpu {};
+
+/// The level at which kernels run in this process: the highest that the build and the processor
+/// have, or what WEFT_ISA says. Throws if there is none.
+CpuLevel cpu_level();
+
+/// "x86-64-v3"
+std::string to_string(CpuLevel level);
+
+namespace detail {
+
+/// Those in this build, in ascending order; none where there is only one.
+std::vector<CpuLevel> built_levels();
+/// The highest that this processor has.
+CpuLevel highest_level();
+/// What the variable WEFT_ISA asks for, or else the highest possible.
+CpuLevel choose_level(const char* wanted, const std::vector<CpuLevel>& built, CpuLevel highest);
+
+}  // namespace detail
+}  // namespace weft

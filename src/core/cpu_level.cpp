@@ -1,0 +1,128 @@
+#include <weft/core/cpu_level.hpp>
+#include <weft/core/error.hpp>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace weft {
+namespace {
+
+std::string list_of(const std::vector<CpuLevel>& levels) {
+  std::vector<std::string> names;
+  for (const CpuLevel level : levels) names.push_back(to_string(level));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+CpuLevel parse_level(std::string_view text) {
+  if (text == "v2") return CpuLevel::v2;
+  if (text == "v3") return CpuLevel::v3;
+  if (text == "v4") return CpuLevel::v4;
+  refuse("WEFT_ISA={}: expected v2, v3 or v4", text);
+}
+
+#if defined(__x86_64__)
+/// Bits that the compiler's own question does not know everywhere.
+struct Features {
+  unsigned leaf1 = 0;
+  unsigned extended1 = 0;
+
+  Features() {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned d = 0;
+    __get_cpuid(1, &a, &b, &leaf1, &d);
+    __get_cpuid(0x80000001, &a, &b, &extended1, &d);
+  }
+  bool cmpxchg16b() const { return (leaf1 >> 13 & 1) != 0; }
+  bool movbe() const { return (leaf1 >> 22 & 1) != 0; }
+  bool f16c() const { return (leaf1 >> 29 & 1) != 0; }
+  bool lahf() const { return (extended1 & 1) != 0; }
+  bool lzcnt() const { return (extended1 >> 5 & 1) != 0; }
+};
+#endif
+
+}  // namespace
+
+std::string to_string(CpuLevel level) {
+  switch (level) {
+    case CpuLevel::any: break;
+    case CpuLevel::v2: return "x86-64-v2";
+    case CpuLevel::v3: return "x86-64-v3";
+    case CpuLevel::v4: return "x86-64-v4";
+  }
+  return "any";
+}
+
+CpuLevel cpu_level() {
+  static const CpuLevel level = detail::choose_level(
+      std::getenv("WEFT_ISA"), detail::built_levels(), detail::highest_level());
+  return level;
+}
+
+namespace detail {
+
+std::vector<CpuLevel> built_levels() {
+  return {
+#if defined(WEFT_CPU_LEVELS)
+    CpuLevel::v2, CpuLevel::v3,
+#if WEFT_CPU_LEVELS >= 4
+        CpuLevel::v4,
+#endif
+#endif
+  };
+}
+
+CpuLevel highest_level() {
+#if defined(__x86_64__)
+  const Features has;
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("ssse3") ||
+      !__builtin_cpu_supports("popcnt") || !has.cmpxchg16b() || !has.lahf()) {
+    return CpuLevel::any;
+  }
+  // The compiler's question is also one to the operating system, whether it keeps the registers.
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") || !has.f16c() ||
+      !has.lzcnt() || !has.movbe()) {
+    return CpuLevel::v2;
+  }
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
+      !__builtin_cpu_supports("avx512vl")) {
+    return CpuLevel::v3;
+  }
+  return CpuLevel::v4;
+#else
+  return CpuLevel::any;
+#endif
+}
+
+CpuLevel choose_level(const char* wanted, const std::vector<CpuLevel>& built, CpuLevel highest) {
+  if (built.empty()) {
+    require(wanted == nullptr, "WEFT_ISA={}: this build of weft has kernels of one kind only",
+            wanted == nullptr ? "" : wanted);
+    return CpuLevel::any;
+  }
+  if (highest < built.front()) {
+    throw DeviceError(
+        fmt::format("this processor has not all instructions of {}, which this build of weft "
+                    "needs. Build weft on this machine with -D WEFT_NATIVE=ON.",
+                    to_string(built.front())));
+  }
+  if (wanted == nullptr) return std::min(built.back(), highest);
+  const CpuLevel level = parse_level(wanted);
+  require(std::find(built.begin(), built.end(), level) != built.end(),
+          "WEFT_ISA={}: this build of weft has {}", wanted, list_of(built));
+  require(level <= highest, "WEFT_ISA={}: this processor has no more than {}", wanted,
+          to_string(highest));
+  return level;
+}
+
+}  // namespace detail
+}  // namespace weft

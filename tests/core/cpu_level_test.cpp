@@ -1,0 +1,70 @@
+#include <weft/core/cpu_level.hpp>
+#include <weft/core/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft::test {
+namespace {
+
+const std::vector<CpuLevel> two = {CpuLevel::v2, CpuLevel::v3};
+const std::vector<CpuLevel> three = {CpuLevel::v2, CpuLevel::v3, CpuLevel::v4};
+
+template <class E>
+void expect_error(const std::string& words, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error with '" << words << "'";
+  } catch (const E& error) {
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
+}
+
+TEST(CpuLevel, is_the_highest_of_build_and_processor) {
+  EXPECT_EQ(detail::choose_level(nullptr, two, CpuLevel::v2), CpuLevel::v2);
+  EXPECT_EQ(detail::choose_level(nullptr, two, CpuLevel::v3), CpuLevel::v3);
+  EXPECT_EQ(detail::choose_level(nullptr, two, CpuLevel::v4), CpuLevel::v3);
+  EXPECT_EQ(detail::choose_level(nullptr, three, CpuLevel::v4), CpuLevel::v4);
+  EXPECT_EQ(detail::choose_level(nullptr, {}, CpuLevel::v4), CpuLevel::any);
+  EXPECT_EQ(detail::choose_level(nullptr, {}, CpuLevel::any), CpuLevel::any);
+}
+
+TEST(CpuLevel, can_be_lowered) {
+  EXPECT_EQ(detail::choose_level("v2", three, CpuLevel::v4), CpuLevel::v2);
+  EXPECT_EQ(detail::choose_level("v3", three, CpuLevel::v4), CpuLevel::v3);
+}
+
+TEST(CpuLevel, must_be_one_that_is_there) {
+  for (const char* text : {"", "v1", "v5", "V3", "v33", "x86-64-v3", "avx2"}) {
+    expect_error<ArgumentError>(std::string("WEFT_ISA=") + text + ": expected v2, v3 or v4",
+                                [&] { detail::choose_level(text, three, CpuLevel::v4); });
+  }
+  expect_error<ArgumentError>("WEFT_ISA=v4: this build of weft has x86-64-v2, x86-64-v3",
+                              [] { detail::choose_level("v4", two, CpuLevel::v4); });
+  expect_error<ArgumentError>("WEFT_ISA=v4: this processor has no more than x86-64-v3",
+                              [] { detail::choose_level("v4", three, CpuLevel::v3); });
+  expect_error<ArgumentError>("WEFT_ISA=v2: this build of weft has kernels of one kind only",
+                              [] { detail::choose_level("v2", {}, CpuLevel::v3); });
+}
+
+TEST(CpuLevel, refuses_processors_that_are_too_old) {
+  expect_error<DeviceError>("has not all instructions of x86-64-v2",
+                            [] { detail::choose_level(nullptr, two, CpuLevel::any); });
+}
+
+TEST(CpuLevel, of_this_process_is_one_of_both) {
+  const auto built = detail::built_levels();
+  if (built.empty()) {
+    EXPECT_EQ(cpu_level(), CpuLevel::any);
+  } else {
+    EXPECT_GE(cpu_level(), built.front());
+    EXPECT_LE(cpu_level(), built.back());
+    EXPECT_LE(cpu_level(), detail::highest_level());
+  }
+}
+
+}  // namespace
+}  // namespace weft::test
