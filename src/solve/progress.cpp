@@ -34,6 +34,11 @@ Progress::Progress(std::string name, index_t max_iterations)
       on_terminal_(isatty(STDERR_FILENO) != 0),
       next_(Clock::now()) {}
 
+void Progress::resume_from(index_t iteration, double seconds) {
+  first_iteration_ = iteration;
+  first_seconds_ = seconds;
+}
+
 std::string Progress::line(const SolverStatus& status) const {
   const auto done = static_cast<double>(status.iteration);
   const auto all = static_cast<double>(max_iterations_);
@@ -41,9 +46,10 @@ std::string Progress::line(const SolverStatus& status) const {
   if (on_terminal_) text += bar(done / all) + ' ';
   text += fmt::format("{} of {} iterations, |r| = {:.3e}, |g| = {:.3e}", status.iteration,
                       max_iterations_, status.residual_norm, status.gradient_norm);
-  if (status.iteration > 0 && status.seconds > 0) {
-    text += fmt::format(", {:.3g}/s, at most {} left", done / status.seconds,
-                        duration((all - done) / done * status.seconds));
+  const double seconds = status.seconds - first_seconds_;
+  if (status.iteration > first_iteration_ && seconds > 0) {
+    const double rate = static_cast<double>(status.iteration - first_iteration_) / seconds;
+    text += fmt::format(", {:.3g}/s, at most {} left", rate, duration((all - done) / rate));
   }
   return text;
 }
@@ -61,8 +67,12 @@ void Progress::show(const SolverStatus& status) {
 }
 
 void Progress::finish(const SolverStatus& status, const std::string& message) {
-  fmt::print(stderr, "{}{}: {}, after {} iterations and {}\n", on_terminal_ ? "\r\033[K" : "",
-             name_, message, status.iteration, duration(status.seconds));
+  const std::string in_this_run =
+      first_iteration_ == 0
+          ? ""
+          : fmt::format(", {} of them in this run,", status.iteration - first_iteration_);
+  fmt::print(stderr, "{}{}: {}, after {} iterations{} and {}\n", on_terminal_ ? "\r\033[K" : "",
+             name_, message, status.iteration, in_this_run, duration(status.seconds));
   std::fflush(stderr);
 }
 

@@ -13,6 +13,8 @@ class Progress {
  public:
   Progress(std::string name, index_t max_iterations);
 
+  /// This run goes on from `iteration`, `seconds` after its start.
+  void resume_from(index_t iteration, double seconds);
   void show(const SolverStatus& status);
   void finish(const SolverStatus& status, const std::string& message);
 
@@ -22,6 +24,8 @@ class Progress {
   std::string name_;
   index_t max_iterations_;
   bool on_terminal_;
+  index_t first_iteration_ = 0;
+  double first_seconds_ = 0;
   std::chrono::steady_clock::time_point next_;
 };
 

@@ -116,6 +116,7 @@ bool AnySolver::resume() {
   const auto resumed = checkpoint_->begin(*this);
   if (!resumed) return false;
   history_.assign(resumed->history.begin(), resumed->history.end());
+  if (progress_) progress_->resume_from(iteration_, seconds());
   if (resumed->was_elsewhere) restore_partial_sums();
   // This look is in the history already, but options may have changed.
   judge(look());
@@ -235,7 +236,9 @@ void AnySolver::expect_positive(Findings& findings, std::string_view what, doubl
 }
 
 void AnySolver::visit_state(StateVisitor& visitor) {
+  const index_t before = iteration_;
   visitor.visit("iteration", iteration_);
+  if (progress_ && iteration_ != before) progress_->resume_from(iteration_, seconds());
   visit_own_state(visitor);
 }
 

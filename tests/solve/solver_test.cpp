@@ -10,6 +10,7 @@
 #include <weft/solve/lsqr.hpp>
 #include <weft/solve/total_variation.hpp>
 
+#include "solve/support/checkpoints.hpp"
 #include "solve/support/problems.hpp"
 #include "solve/support/variants.hpp"
 #include "support/ranks.hpp"
@@ -366,6 +367,62 @@ TEST(Solver, shows_its_progress_in_a_bar_on_a_terminal) {
   // One line that changes, and at the end one that stays.
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
   expect_says(text, "cgls: converged in iteration ");
+}
+
+/// The rate in the last line of progress that has one.
+double last_rate(const std::string& text) {
+  const std::size_t end = text.rfind("/s, at most ");
+  if (end == std::string::npos) return 0;
+  return std::strtod(text.c_str() + text.rfind(' ', end), nullptr);
+}
+
+/// Options of a run that takes at least 20 ms for each iteration and stops after number 420.
+SolverOptions slowly_to_420() {
+  SolverOptions options = up_to(1000);
+  options.progress = true;
+  options.callback = [](const SolverStatus& status) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return status.iteration < 420;
+  };
+  return options;
+}
+
+TEST(Solver, counts_the_iterations_of_this_run_in_its_progress) {
+  std::atomic<bool> has_first = false;
+  const Setting setting{.rows = 600, .damp = 0};
+  const auto expect_rate_of_20_iterations = [&](const auto& start) {
+    const Terminal terminal;
+    on_ranks([&](Comm comm) {
+      if (comm.rank() == 0) has_first = true;
+      in_folder(comm, [&](const std::string& folder) {
+        const auto solver = start(comm, folder + "/state");
+        EXPECT_EQ(solver->iteration(), 400);
+        solver->run();
+      });
+    });
+    if (!has_first) return;
+    const std::string text = terminal.text();
+    EXPECT_GT(last_rate(text), 0) << text;
+    EXPECT_LT(last_rate(text), 100) << text;  // at most 50/s when steady, not 420 in 0.4 s
+    expect_says(text, "after 420 iterations, 20 of them in this run, and ");
+  };
+  expect_rate_of_20_iterations([&](const Comm& comm, const std::string& path) {
+    setting.make(comm, up_to(400, path))->run();
+    SolverOptions options = slowly_to_420();
+    options.checkpoint = {.path = path};
+    return setting.make(comm, options);
+  });
+  expect_rate_of_20_iterations([&](const Comm& comm, const std::string&) {
+    const auto first = setting.make(comm, up_to(400));
+    first->run();
+    std::map<std::string, std::vector<std::byte>> kept;
+    Keeper keeps(kept, false);
+    first->visit_state(keeps);
+    auto second = setting.make(comm, slowly_to_420());
+    Keeper restores(kept, true);
+    second->visit_state(restores);
+    return second;
+  });
 }
 
 TEST(Solver, goes_on_from_a_state_exactly) {
