@@ -2,6 +2,7 @@
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 
+#include "arguments.hpp"
 #include "subcommand.hpp"
 
 #include <CLI/CLI.hpp>
@@ -46,6 +47,7 @@ void require_known(const std::string& name, const std::vector<Choice>& choices) 
 /// Reads the options and finds the subcommand to run; returns a text if it is only to be shown.
 std::string read(CLI::App& weft, std::vector<Choice>& choices, const Subcommand*& chosen,
                  std::vector<std::string> arguments) {
+  require_values(arguments);
   if (!arguments.empty() && !arguments[0].starts_with('-')) require_known(arguments[0], choices);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {

@@ -1,11 +1,14 @@
 #include <weft/comm/print.hpp>
+#include <weft/core/error.hpp>
 
 #include "bench/json.hpp"
 #include "bench/measure.hpp"
+#include "bench/sizes.hpp"
+#include "output_file.hpp"
 #include "subcommand.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <new>
 
 namespace weft::bench {
 namespace {
@@ -29,15 +32,6 @@ class Bench final : public app::Subcommand {
   OptionTexts texts_;
   Options options_;
 };
-
-/// On rank 0; whether it can be written is everybody's business, and known before the work.
-std::ofstream open_json(const Comm& world, const std::string& name) {
-  std::ofstream file;
-  if (name.empty()) return file;
-  if (world.rank() == 0) file.open(name);
-  world.agree(world.rank() != 0 || file ? "" : fmt::format("cannot write to {}", name));
-  return file;
-}
 
 Row Bench::measure_row(const Comm& world, const Raw* raw, const Where& at, const Plan& plan,
                        std::optional<ReduceOp> op) const {
@@ -65,7 +59,13 @@ std::vector<Row> Bench::measure_rows(const Comm& world, const Raw* raw) const {
         const Plan plan = options_.what->plan(at);
         if (plan.count == last_count) continue;  // too small to differ from the one before
         last_count = plan.count;
-        rows.push_back(measure_row(world, raw, at, plan, op));
+        try {
+          rows.push_back(measure_row(world, raw, at, plan, op));
+        } catch (const std::bad_alloc&) {
+          throw Error(
+              fmt::format("bench: not enough memory for messages of {}; use a smaller --max",
+                          bytes_text(bytes)));
+        }
         print(world, "{}", row_text(rows.back(), raw != nullptr));
       }
     }
@@ -91,7 +91,9 @@ int Bench::run(const Comm& world) const {
     if (world.rank() == 0) fmt::print(stderr, "weft: bench: {}\n", text);
     return usage_code;
   }
-  std::ofstream file = open_json(world, options_.json);
+  if (!options_.json.empty()) {
+    app::require_writable(world, options_.json, app::Target::anything);
+  }
   const World facts = describe_world(world);
   RawChoice choice;
   if (options_.compares) choice = choose_raw(world);
@@ -102,7 +104,9 @@ int Bench::run(const Comm& world) const {
   const std::vector<Row> rows = measure_rows(world, raw);
   const Summary summary = summarize(rows);
   print(world, "{}", footer_text(summary, options_, comparison));
-  if (file.is_open()) file << json_text(facts, options_, comparison, rows, summary);
+  if (!options_.json.empty()) {
+    app::write_file(world, options_.json, json_text(facts, options_, comparison, rows, summary));
+  }
   return summary.wrong == 0 ? 0 : wrong_code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "arguments.hpp"
 #include "bench/sizes.hpp"
 
 #include <CLI/CLI.hpp>
@@ -27,16 +28,18 @@ Enum parse_name(const std::string& name, int count, const char* what) {
   refuse("bench: there is no {} '{}'; there are {} and all", what, name, names);
 }
 
-/// The enumerators of a list of names; all of them for "all".
+/// The enumerators of lists of names; all of them for "all".
 template <class Enum>
 std::vector<Enum> parse_list(const std::vector<std::string>& names, int count, const char* what) {
   std::vector<Enum> values;
-  for (const std::string& name : names) {
-    if (name != "all") {
-      values.push_back(parse_name<Enum>(name, count, what));
-      continue;
+  for (const std::string& list : names) {
+    for (const std::string& name : app::split_list(fmt::format("bench: --{}", what), list)) {
+      if (name != "all") {
+        values.push_back(parse_name<Enum>(name, count, what));
+        continue;
+      }
+      for (int i = 0; i < count; ++i) values.push_back(static_cast<Enum>(i));
     }
-    for (int i = 0; i < count; ++i) values.push_back(static_cast<Enum>(i));
   }
   return values;
 }
@@ -119,11 +122,8 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
   app->add_option("--max", texts.max, "largest size; 32M")->type_name("SIZE");
   app->add_option("--factor", texts.factor, "from one size to the next; 2")->type_name("N");
   app->add_option("--dtype", texts.dtypes, "element types, f32,f64,... or all; f32")
-      ->delimiter(',')
       ->type_name("LIST");
-  app->add_option("--op", texts.ops, "reductions, sum,max,... or all; sum")
-      ->delimiter(',')
-      ->type_name("LIST");
+  app->add_option("--op", texts.ops, "reductions, sum,max,... or all; sum")->type_name("LIST");
   app->add_option("--root", texts.root, "a rank, or all; 0")->type_name("RANK");
   app->add_option("--iters", texts.iters,
                   "timed calls, in each round of --compare; else 20 to 1000 in 0.1 s")
@@ -161,6 +161,7 @@ Options understand(const OptionTexts& texts) {
   options.checks = texts.checks;
   options.forms = parse_forms(texts.in_place, what);
   options.graph = texts.graph;
+  app::require_file_name("bench: --json", texts.json);
   options.json = texts.json;
   require(texts.compare.empty() || texts.compare == "raw", "bench: --compare {}: use raw",
           texts.compare);

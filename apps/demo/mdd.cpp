@@ -32,7 +32,7 @@ double taper(index_t frequency, index_t count) {
 
 }  // namespace
 
-std::vector<Claim> run_mdd(const Comm& world, const DemoOptions& options, HtmlReport& report) {
+DemoResult run_mdd(const Comm& world, const DemoOptions& options, HtmlReport& report) {
   const index_t receivers = options.shape[0];
   const index_t times_count = options.shape[1] | 1;  // odd: on both sides of zero
   const index_t time_zero = times_count / 2;
@@ -95,8 +95,9 @@ std::vector<Claim> run_mdd(const Comm& world, const DemoOptions& options, HtmlRe
                  .series = {residuals_of("cgls", solution.history)},
                  .y_scale = AxisScale::logarithmic});
   add_operator_times(report, times);
-  return {{"relative residual", solution.residual_norm / norm(data), 1e-3},
-          {"relative error of the response", relative_error(solution.x, truth), 0.05}};
+  return {.claims = {{"relative residual", solution.residual_norm / norm(data), 1e-3},
+                     {"relative error of the response", relative_error(solution.x, truth), 0.05}},
+          .reached_limit = limit_reached(solution)};
 }
 
 }  // namespace weft::app

@@ -72,8 +72,7 @@ struct Attempt {
 
 }  // namespace
 
-std::vector<Claim> run_poststack(const Comm& world, const DemoOptions& options,
-                                 HtmlReport& report) {
+DemoResult run_poststack(const Comm& world, const DemoOptions& options, HtmlReport& report) {
   const Shape shape{options.shape[0], options.shape[1], options.shape[2]};
   const Layout layout = Layout::scatter(world, shape).on(world.device());
   DistributedArray<double> truth(layout);
@@ -170,11 +169,16 @@ std::vector<Claim> run_poststack(const Comm& world, const DemoOptions& options,
   add_operator_times(report, times);
 
   const double start = relative_error(background, truth);
-  return {
+  DemoResult result;
+  result.claims = {
       {"error of the smooth model, over that of the background", attempts[1].error / start, 0.8},
       {"error of the layered model, over that of the background", attempts[2].error / start, 0.6},
       {"error of the layered model, over that of the smooth one",
        attempts[2].error / attempts[1].error, 0.9}};
+  for (const Attempt& each : attempts) {
+    if (const auto limit = limit_reached(each.solution)) result.reached_limit = limit;
+  }
+  return result;
 }
 
 }  // namespace weft::app

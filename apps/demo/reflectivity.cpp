@@ -14,8 +14,7 @@
 
 namespace weft::app {
 
-std::vector<Claim> run_reflectivity(const Comm& world, const DemoOptions& options,
-                                    HtmlReport& report) {
+DemoResult run_reflectivity(const Comm& world, const DemoOptions& options, HtmlReport& report) {
   const Shape shape{options.shape[0], options.shape[1], 1};
   const Layout layout = Layout::scatter(world, shape).on(world.device());
   DistributedArray<double> truth(layout);
@@ -68,8 +67,9 @@ std::vector<Claim> run_reflectivity(const Comm& world, const DemoOptions& option
                             residuals_of("FISTA", sparse.history)},
                  .y_scale = AxisScale::logarithmic});
   add_operator_times(report, times);
-  return {{"relative error of the sparse reflections", sparse_error, 0.3},
-          {"the same, over that of least squares", sparse_error / spread_error, 0.3}};
+  return {.claims = {{"relative error of the sparse reflections", sparse_error, 0.3},
+                     {"the same, over that of least squares", sparse_error / spread_error, 0.3}},
+          .reached_limit = limit_reached(sparse)};
 }
 
 }  // namespace weft::app

@@ -3,7 +3,9 @@
 #include <weft/array/random.hpp>
 #include <weft/weft.hpp>
 
+#include <algorithm>
 #include <complex>
+#include <numeric>
 
 namespace weft::app {
 namespace {
@@ -13,6 +15,23 @@ constexpr bool has_fft = true;
 #else
 constexpr bool has_fft = false;
 #endif
+
+/// The last axis, then the others in their order.
+std::vector<int> rotated_axes(int count) {
+  std::vector<int> axes(static_cast<std::size_t>(count));
+  std::iota(axes.begin(), axes.end(), -1);
+  axes[0] = count - 1;
+  return axes;
+}
+
+/// The values in turn, `count` of them.
+template <class T>
+std::vector<T> repeated(const std::vector<T>& values, int count) {
+  std::vector<T> all;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    all.push_back(values[i % values.size()]);
+  return all;
+}
 
 }  // namespace
 
@@ -32,16 +51,18 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("zero", zero<T>(layout, layout));
   add("diagonal", diagonal<T>(d));
   add("restriction", restriction<T>(layout, {0, 2, 2, shape[last] - 1}));
-  add("transpose_axes", transpose_axes<T>(layout, {last, 0, 1}));
-  add("pad", pad<T>(layout, {{1, 2}, {0, 3}, {2, 0}}));
+  add("transpose_axes", transpose_axes<T>(layout, rotated_axes(shape.ndim())));
+  add("pad", pad<T>(layout, repeated<PadWidth>({{1, 2}, {0, 3}, {2, 0}}, shape.ndim())));
   for (int axis = 0; axis <= last; ++axis) {
     add(fmt::format("sum_along, axis {}", axis), sum_along<T>(layout, {.axis = axis}));
   }
-  add("redistribute", redistribute<T>(layout, Layout::scatter(comm, shape, 1).on(layout.device())));
+  add("redistribute",
+      redistribute<T>(layout, Layout::scatter(comm, shape, std::min(1, last)).on(layout.device())));
   add("real_part", real_part<T>(layout));
   add("imag_part", imag_part<T>(layout));
   add("conjugation", conjugation<T>(layout));
-  add("halo", halo<T>(layout, {{1, 2}, {1, 0}, {2, 1}}, {.boundary = Boundary::reflect}));
+  add("halo", halo<T>(layout, repeated<HaloWidth>({{1, 2}, {1, 0}, {2, 1}}, shape.ndim()),
+                      {.boundary = Boundary::reflect}));
 
   for (int axis = 0; axis <= last; ++axis) {
     add(fmt::format("first_derivative, axis {}", axis),
@@ -49,7 +70,8 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
     add(fmt::format("second_derivative, axis {}", axis),
         second_derivative<T>(layout, {.axis = axis, .sampling = 0.5}));
   }
-  add("laplacian", laplacian<T>(layout, {.axes = {0, 1, 2}, .weights = {1, 2, 3}}));
+  add("laplacian", laplacian<T>(layout, {.axes = rotated_axes(shape.ndim()),
+                                         .weights = repeated<double>({1, 2, 3}, shape.ndim())}));
   add("gradient", gradient<T>(layout, {.kind = DerivativeKind::forward}));
 
   const std::vector<T> filter = {T(1), T(-2), T(3), T(0.5)};

@@ -2,10 +2,12 @@
 #include <weft/comm/print.hpp>
 #include <weft/core/error.hpp>
 
+#include "arguments.hpp"
 #include "selftest/catalogue.hpp"
 #include "subcommand.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <complex>
@@ -13,6 +15,9 @@
 
 namespace weft::app {
 namespace {
+
+/// What the filters and samples of the catalogue need.
+constexpr index_t smallest_extent = 4;
 
 struct NamedLayout {
   std::string name;
@@ -40,21 +45,23 @@ class SelfTest final : public Subcommand {
   CLI::App* declare(CLI::App& weft) override {
     CLI::App* app = weft.add_subcommand(
         "selftest", "Runs the dot test over all operators, on this machine, transport and device");
-    app->add_option("--shape", shape_, "of the arrays, three extents of at least 4")->expected(3);
+    app->add_option("--shape", shape_texts_,
+                    fmt::format("extents of the arrays, 1 to {} of at least {}; 11,9,13", max_dims,
+                                smallest_extent))
+        ->type_name("N,...");
     return app;
   }
 
   void check() override {
-    for (const index_t extent : shape_) {
-      require(extent >= 4, "selftest: an extent of {}; at least 4 are needed", extent);
-    }
+    shape_ = Shape(Index(parse_shape(
+        "selftest: --shape", fmt::format("{}", fmt::join(shape_texts_, ",")), smallest_extent)));
   }
 
   int run(const Comm& world) const override {
     const Route route = world.route(world.device());
-    print(world, "# weft {} selftest: {} ranks on {}, arrays of {} x {} x {} on {} (route: {})\n",
-          version(), world.size(), world.transport(), shape_[0], shape_[1], shape_[2],
-          to_string(world.device()), route.name);
+    print(world, "# weft {} selftest: {} ranks on {}, arrays of {} on {} (route: {})\n", version(),
+          world.size(), world.transport(), to_string(shape_), to_string(world.device()),
+          route.name);
     print(world,
           "# error: |<A x, y> - <x, A^H y>| over the larger of |A x| |y| and |x| |A^H y|, on the "
           "worst layout\n");
@@ -73,7 +80,7 @@ class SelfTest final : public Subcommand {
   int run_type(const Comm& world) const {
     std::vector<std::string> order;
     std::map<std::string, Row> rows;
-    for (const auto& [layout_name, layout] : layouts_of(world, Shape(Index(shape_)))) {
+    for (const auto& [layout_name, layout] : layouts_of(world, shape_)) {
       for (const CatalogueEntry& entry : catalogue<T>(layout)) {
         if (!rows.contains(entry.name)) order.push_back(entry.name);
         Row& row = rows[entry.name];
@@ -94,7 +101,9 @@ class SelfTest final : public Subcommand {
     return failed;
   }
 
-  std::vector<index_t> shape_ = {11, 9, 13};
+  /// 8,8,8 and 8 8 8 are the same.
+  std::vector<std::string> shape_texts_ = {"11,9,13"};
+  Shape shape_;
 };
 
 }  // namespace

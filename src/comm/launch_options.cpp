@@ -58,6 +58,16 @@ void keep_arguments(int& argc, char** argv, const std::vector<std::string>& kept
   argv[argc] = nullptr;
 }
 
+/// CLI11 takes the next argument as the value of `--name=`. Other options are the program's.
+void require_values(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.empty() || argument.back() != '=') continue;
+    const CLI::Option* option = app.get_option_no_throw(argument.substr(0, argument.size() - 1));
+    require(option == nullptr, "{} needs a value after the '='", argument);
+  }
+}
+
 /// The options as they are written.
 struct Texts {
   int ranks = 0;
@@ -92,6 +102,7 @@ LaunchOptions take_options(int& argc, char** argv, Help help) {
   if (help == Help::of_launch) app.add_flag("--help", asks_for_help, "shows this and ends");
 
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  require_values(app, arguments);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));

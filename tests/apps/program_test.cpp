@@ -105,6 +105,17 @@ TEST(Program, answers_mistakes_with_one_line) {
                           "bench allreduce --compare apples",
                           "bench allreduce --dance",
                           "bench allreduce --comm pigeon",
+                          "bench allreduce --dtype f32,,f64",
+                          "bench allreduce --op sum,",
+                          "bench allreduce --json ''",
+                          "bench allreduce --json --compare",
+                          "bench reduce --root ''",
+                          "bench allreduce --compare ''",
+                          "selftest --shape 3,9,9",
+                          "selftest --shape 8,8,x",
+                          "selftest --shape 8,,8",
+                          "selftest --shape 4,4,4,4,4,4,4,4,4",
+                          "selftest --shape 99999999999,9999999,9999999",
                           "info --dance"}) {
     const Ended ended = run(fmt::format("$W {} > /dev/null", bad));
     EXPECT_EQ(ended.code, 2) << bad;
@@ -113,10 +124,48 @@ TEST(Program, answers_mistakes_with_one_line) {
   }
 }
 
+TEST(Program, takes_no_other_argument_for_a_value_that_is_missing) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> subcommands = {
+      {"demo derivative --shape 48,16 --no-report",
+       {"--shape", "--iterations", "--noise", "--report", "--ranks", "--comm", "--device"}},
+      {"info", {"--json", "--ranks", "--comm", "--device"}},
+      {"selftest", {"--shape", "--ranks", "--comm", "--device"}},
+      {"bench reduce --max 8",
+       {"--min", "--max", "--factor", "--dtype", "--op", "--root", "--iters", "--warmup", "--check",
+        "--in-place", "--graph", "--json", "--compare", "--ranks", "--comm", "--device"}}};
+  for (const auto& [subcommand, options] : subcommands) {
+    for (const std::string& option : options) {
+      for (const char* next : {"", "8", "--help"}) {
+        const Ended ended = run(fmt::format("$W {} {}= {}", subcommand, option, next));
+        EXPECT_EQ(ended.code, 2) << option;
+        EXPECT_EQ(ended.output, fmt::format("weft: {}= needs a value after the '='\n", option));
+      }
+    }
+  }
+}
+
 TEST(Program, says_once_that_a_file_cannot_be_written) {
-  const Ended ended = run("$W bench allreduce --ranks 2 --json /no/such/folder/x.json");
+  const Ended early = run("$W bench allreduce --ranks 2 --json /no/such/folder/x.json");
+  EXPECT_EQ(early.code, 1);
+  EXPECT_EQ(lines(early.output), 1) << early.output;
+  const Ended late =
+      run("$W bench allreduce --ranks 2 --max 8 --iters 1 --json /dev/full 2>&1 > /dev/null");
+  EXPECT_EQ(late.code, 1);
+  EXPECT_EQ(late.output, "weft: rank 0: cannot write '/dev/full': No space left on device\n");
+}
+
+TEST(Program, leaves_a_file_alone_until_it_has_results) {
+  const std::string path = testing::TempDir() + "weft_program_test_kept.json";
+  std::ofstream(path) << "old";
+  const Ended ended = run(fmt::format(
+      "$W bench allreduce --ranks 2 --min 100000G --max 100000G --json '{}' 2>&1 > /dev/null",
+      path));
   EXPECT_EQ(ended.code, 1);
-  EXPECT_EQ(lines(ended.output), 1) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "not enough memory for messages of 100000G")) << ended.output;
+  std::string kept;
+  std::ifstream(path) >> kept;
+  EXPECT_EQ(kept, "old");
+  std::remove(path.c_str());
 }
 
 TEST(Program, says_once_on_mpi_what_is_wrong) {
@@ -181,7 +230,15 @@ TEST(Program, selftest_tries_all_operators) {
       EXPECT_TRUE(contains(ended.output, name)) << ended.output;
     }
   }
-  EXPECT_EQ(run("$W selftest --shape 3 9 9").code, 2);
+}
+
+TEST(Program, selftest_takes_any_number_of_axes) {
+  for (const char* shape : {"8,8,8", "8 8 8", "7", "5,6", "4,5,4,6", "4,4,4,4,4,4,4,4"}) {
+    const Ended ended = run(fmt::format("$W selftest --ranks 3 --shape {}", shape));
+    EXPECT_EQ(ended.code, 0) << shape << "\n" << ended.output;
+    EXPECT_TRUE(contains(ended.output, "\nall passed\n")) << ended.output;
+  }
+  EXPECT_TRUE(contains(run("$W selftest --shape 5,6").output, "arrays of (5, 6) on cpu"));
 }
 
 TEST(Program, every_call_is_right_on_threads) {

@@ -1,0 +1,63 @@
+#include "output_file.hpp"
+
+#include <fmt/core.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+namespace weft::app {
+namespace {
+
+std::string system_complaint(const std::string& path) {
+  return fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno));
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// What keeps this process from writing the file; empty if nothing does.
+std::string complaint(const std::string& path, Target target) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) return system_complaint(path);
+    const int created = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (created < 0) return system_complaint(path);
+    ::close(created);
+    ::unlink(path.c_str());
+    return {};
+  }
+  if (S_ISDIR(status.st_mode)) return fmt::format("cannot write '{}': it is a folder", path);
+  if (target == Target::regular_file) {
+    if (!S_ISREG(status.st_mode)) return fmt::format("cannot write '{}': not a regular file", path);
+    // The new file is made beside the old one and takes its place.
+    if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0) return system_complaint(path);
+  }
+  return ::access(path.c_str(), W_OK) == 0 ? "" : system_complaint(path);
+}
+
+}  // namespace
+
+void require_writable(const Comm& world, const std::string& path, Target target) {
+  world.agree(world.rank() == 0 ? complaint(path, target) : "");
+}
+
+void write_file(const Comm& world, const std::string& path, const std::string& text) {
+  std::string failure;
+  if (world.rank() == 0) {
+    std::FILE* file = std::fopen(path.c_str(), "w");
+    const bool written =
+        file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (file == nullptr || std::fclose(file) != 0 || !written) failure = system_complaint(path);
+  }
+  world.agree(failure);
+}
+
+}  // namespace weft::app
