@@ -1,21 +1,40 @@
 """Why rows are lost, or miss their bars, as far as it is known."""
 
+import svg
+
+# What argument checks and statistics add to a call, at most: the difference that messages of a few bytes show.
+CALL_OVERHEAD_US = 0.3
+# Medians that are closer than this differ by less than two runs of the same program.
+SAME_TIME = 0.97
+
 
 def is_about(row, *words):
     return any(word in row["label"] for word in words)
 
 
+def collective_reason(row):
+    """Both sides make the same call of MPI; what the difference can be depends on how large it is."""
+    more = row["ours_us"] - row["theirs_us"]
+    if more <= CALL_OVERHEAD_US:
+        return f"Weft adds {svg.duration(more)} per call to check the arguments and keep statistics."
+    if row["theirs_us"] >= SAME_TIME * row["ours_us"]:
+        return (
+            f"both make the same call of MPI; the medians of all rounds differ by {svg.duration(more)} "
+            f"({more / row['theirs_us']:.1%}), the ratios of single rounds by more."
+        )
+    return (
+        f"Weft takes {svg.duration(more)} more. Argument checks and statistics explain at most "
+        f"{svg.duration(CALL_OVERHEAD_US)} of it; the rest is not known."
+    )
+
+
 REASONS = [
     (
-        lambda row: row["family"] == "gpu_collectives",
+        lambda row: row["family"] == "gpu_collectives" and row["ours_us"] >= 1000,
         "both are the same call of NCCL; processes that share a GPU take turns, for milliseconds "
         "each, and here the turns differed.",
     ),
-    (
-        lambda row: row["family"] == "collectives",
-        "Weft checks the arguments and keeps statistics of each call, which takes a fraction of a "
-        "microsecond.",
-    ),
+    (lambda row: row["family"] == "collectives", collective_reason),
     (
         lambda row: is_about(row, "MDC", "MDD"),
         "two thirds of the time are the product of a vector with the kernel, which is read from memory "
@@ -46,5 +65,5 @@ REASONS = [
 def reason_for(row):
     for applies, reason in REASONS:
         if applies(row):
-            return reason
+            return reason(row) if callable(reason) else reason
     return "not known."

@@ -352,12 +352,12 @@ def gpu_page(results, folder):
     return out
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results/compare.json")
     parser.add_argument("--gpu-results", type=Path, default=ROOT / "bench/results/compare_gpu.json")
     parser.add_argument("--page", type=Path, default=ROOT / "docs/benchmarks.md")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     folder = options.page.parent / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     out = []

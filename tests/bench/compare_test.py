@@ -4,6 +4,7 @@ a small size, the judgement of bench-guard, and the page that results become.
 usage: compare_test.py WEFT_SIDE
 """
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/compare"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/compare"))
 
 import cases  # noqa: E402
 import guard  # noqa: E402
@@ -163,6 +165,38 @@ class Render(unittest.TestCase):
         page = self.page([self.row(ratio=0.5)])
         self.assertIn("MISSED", page)
         self.assertIn("Laplacian, 512², 2 ranks misses its bar", page)
+
+    def reason(self, **more):
+        return render.reason_for(self.row(family="collectives", peer="mpi", bar=None, **more))
+
+    def test_a_collective_that_loses_by_the_cost_of_a_call(self):
+        reason = self.reason(ours_us=0.78, theirs_us=0.64, ratio=0.82)
+        self.assertIn("adds 0.14 µs per call", reason)
+        self.assertIn("statistics", reason)
+
+    def test_a_collective_that_loses_by_more(self):
+        reason = self.reason(ours_us=4.5, theirs_us=3.3, ratio=0.73)
+        self.assertIn("takes 1.2 µs more", reason)
+        self.assertIn("at most 0.3 µs", reason)
+        self.assertIn("not known", reason)
+
+    def test_a_collective_of_milliseconds_that_loses_in_single_rounds(self):
+        reason = self.reason(ours_us=4857.47, theirs_us=4786.544, ratio=0.947)
+        self.assertIn("differ by 70.9 µs (1.5%)", reason)
+        self.assertNotIn("statistics", reason)
+
+    def test_a_collective_of_milliseconds_that_loses_clearly(self):
+        reason = self.reason(ours_us=6000.0, theirs_us=4800.0, ratio=0.8)
+        self.assertIn("takes 1.2 ms more", reason)
+        self.assertIn("not known", reason)
+
+    def test_the_page_is_that_of_the_results(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "benchmarks.md"
+            with contextlib.redirect_stdout(None):
+                render.main(["--page", str(page)])
+            written = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+            self.assertEqual(page.read_text(encoding="utf-8"), written)
 
     def test_rows_of_a_gpu(self):
         rows = [self.row(peer=peer, ranks=1) for peer in ("cupy", "mpi_cupy", "nccl")]
