@@ -102,6 +102,7 @@ std::unique_ptr<detail::Staging> stage(CallKind kind, ConstMemory& in, Memory& o
 template <class Issue>
 Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const Traffic& traffic,
                    ConstMemory in, Memory out, ReduceOp op, When when, Issue issue) {
+  detail::throw_if_held(*state);
   const Device where = kind == CallKind::recv ? out.where : in.where;
   Transport* transport = carrier(*state, where, name_of(kind).data());
   flush_gpu(*state, transport);
@@ -202,6 +203,7 @@ Route Comm::route(Device device) const {
 Comm Comm::on(Device device) const {
   require_available(device);
   if (device.kind == DeviceKind::cuda && size() > 1) {
+    detail::throw_if_held(state());
     std::int32_t changes = state().gpu != device ? 1 : 0;
     state().transport->allreduce(ConstMemory(&changes, 1), Memory(&changes, 1), ReduceOp::max,
                                  When::now);
@@ -216,6 +218,7 @@ bool operator==(const Comm& a, const Comm& b) {
 }
 
 Comm Comm::split(int color, int key) const {
+  detail::throw_if_held(state());
   verify_if_checking(state(), {detail::split_code, any, any, any, any, any});
   flush_gpu(state(), nullptr);
   auto part = std::make_shared<CommState>();
@@ -229,6 +232,7 @@ Comm Comm::split(int color, int key) const {
     part->gpu_transport = state().gpu_transport->split(alone ? -1 : color, place);
   }
   if (part->transport == nullptr) return {std::shared_ptr<CommState>(), device_};
+  part->held = state().held;
   part->checking = state().checking;
   part->gpu = state().gpu;
   part->route = state().route;
@@ -403,6 +407,7 @@ bool Comm::shares_memory(Device device) const {
 }
 
 void Comm::read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const {
+  detail::throw_if_held(state());
   verify_if_checking(state(), {code(CallKind::all_to_all), type_code(mine), any, any, any, any});
   record(state(), CallKind::all_to_all, messages_of(state(), sent, mine.dtype));
   const detail::CallTimer timer(state(), CallKind::all_to_all);
@@ -544,6 +549,8 @@ void Comm::abort(const std::string& reason) const noexcept {
   if (state_->gpu_transport != nullptr) state_->gpu_transport->abort(reason);
   state_->transport->abort(reason);
 }
+
+void Comm::throw_held_error() const { state().held->throw_if_unheard(*state().transport); }
 
 const Stats& Comm::stats() const { return state().stats; }
 void Comm::reset_stats() const { state().stats = {}; }

@@ -8,10 +8,14 @@
 namespace weft::detail {
 namespace {
 
+const char* name_of_call(const Fingerprint& call) {
+  if (call[0] == split_code) return "split";
+  if (call[0] == agree_code) return "agree";
+  return name_of(static_cast<CallKind>(call[0])).data();
+}
+
 std::string describe(const Fingerprint& call) {
-  if (call[0] == split_code) return "split()";
-  if (call[0] == agree_code) return "agree()";
-  std::string text = fmt::format("{}(", name_of(static_cast<CallKind>(call[0])));
+  std::string text = fmt::format("{}(", name_of_call(call));
   std::string comma;
   const auto append = [&](std::string_view what) {
     text += comma + std::string(what);
@@ -34,6 +38,14 @@ std::string describe(const Fingerprint& call) {
 
 }  // namespace
 
+std::string disagreement(int rank, const Fingerprint& call, int other_rank,
+                         const Fingerprint& other_call) {
+  return fmt::format(
+      "ranks disagree about a collective call: rank {} calls {}, but rank {} calls {}; all ranks "
+      "must make the same calls in the same order",
+      rank, describe(call), other_rank, describe(other_call));
+}
+
 std::int64_t hash_of(const Parts& parts) {
   std::uint64_t hash = 14695981039346656037U;
   const auto mix = [&](index_t number) {
@@ -47,7 +59,9 @@ std::int64_t hash_of(const Parts& parts) {
 }
 
 void verify(CommState& state, const Fingerprint& mine) {
+  throw_if_held(state);
   Transport& transport = *state.transport;
+  const Transport::Step step(transport, name_of_call(mine));
   const auto ranks = static_cast<std::size_t>(transport.size());
   state.fingerprints.resize(ranks);
   Parts parts;
@@ -60,10 +74,7 @@ void verify(CommState& state, const Fingerprint& mine) {
                                   [&](const Fingerprint& call) { return call != first; });
   if (other == state.fingerprints.end()) return;
   throw AgreedError(
-      fmt::format("ranks disagree about a collective call: rank 0 calls {}, but rank {} calls {}; "
-                  "all ranks must "
-                  "make the same calls in the same order",
-                  describe(first), other - state.fingerprints.begin(), describe(*other)));
+      disagreement(0, first, static_cast<int>(other - state.fingerprints.begin()), *other));
 }
 
 }  // namespace weft::detail
@@ -72,6 +83,8 @@ namespace weft {
 
 void Comm::agree(std::string_view complaint) const {
   if (checks_calls()) verify(state(), {detail::agree_code, -1, -1, -1, -1, -1});
+  detail::throw_if_held(state());
+  const Transport::Step step(*state().transport, "agree");
   flush();
   const auto length = static_cast<index_t>(complaint.size());
   std::vector<index_t> lengths(static_cast<std::size_t>(size()));

@@ -2,12 +2,15 @@
 
 #include <weft/comm/comm.hpp>
 
+#include "comm/held_error.hpp"
 #include "core/pinned_buffer.hpp"
 
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace weft::detail {
@@ -32,6 +35,7 @@ struct CommState {
   std::optional<Device> gpu;                        // once it is known
   Route route = {"staged", "no GPU has been chosen for this communicator with Comm::on"};
   Stats stats;
+  std::shared_ptr<HeldError> held = std::make_shared<HeldError>();
   bool checking = false;
   /// The parts of even collectives, kept so that a call need not allocate.
   Parts even_in;
@@ -78,6 +82,12 @@ struct Traffic {
   void add(index_t message_bytes);
 };
 
+/// Before any call.
+inline void throw_if_held(CommState& state) { state.held->throw_if_any(*state.transport); }
+
+/// What is said of ranks that make different calls.
+std::string disagreement(int rank, const Fingerprint& call, int other_rank,
+                         const Fingerprint& other_call);
 /// Compares a call between all ranks; throws the same AgreedError on all of them if they differ.
 void verify(CommState& state, const Fingerprint& mine);
 std::int64_t hash_of(const Parts& parts);

@@ -40,10 +40,17 @@ constexpr int usage_code = 2;
 
 const char* environment(const char* name) { return std::getenv(name); }
 
-/// One write, so that lines of several ranks do not mix.
+constexpr const char* no_memory = "out of memory";  // short enough for a string without any
+constexpr const char* unknown_error = "an exception that is no std::exception";
+
+/// One write, so that lines of several ranks do not mix; several if there is no memory for one.
 void say(const std::string& text) {
-  const std::string line = "weft: " + text + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  try {
+    const std::string line = "weft: " + text + "\n";
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  } catch (const std::bad_alloc&) {
+    for (const char* part : {"weft: ", text.c_str(), "\n"}) std::fputs(part, stderr);
+  }
   std::fflush(stderr);
 }
 
@@ -63,10 +70,15 @@ int decline(const Task& task, const std::string& complaint) {
 class OpenMpThreads {
  public:
 #if defined(_OPENMP)
-  explicit OpenMpThreads(int threads) : before_(omp_get_max_threads()) {
-    if (environment("OMP_NUM_THREADS") == nullptr) omp_set_num_threads(threads);
+  explicit OpenMpThreads(int threads) {
+    if (environment("OMP_NUM_THREADS") != nullptr) return;
+    before_ = omp_get_max_threads();
+    omp_set_num_threads(threads);
   }
-  ~OpenMpThreads() { omp_set_num_threads(before_); }
+  // Only then: the first setting in a thread takes memory, and OpenMP ends the program without it.
+  ~OpenMpThreads() {
+    if (before_ > 0) omp_set_num_threads(before_);
+  }
 #else
   explicit OpenMpThreads(int) {}
 #endif
@@ -74,7 +86,7 @@ class OpenMpThreads {
   OpenMpThreads& operator=(const OpenMpThreads&) = delete;
 
  private:
-  [[maybe_unused]] int before_ = 1;
+  [[maybe_unused]] int before_ = 0;
 };
 
 /// How a rank left body.
@@ -90,26 +102,46 @@ struct Outcome {
   std::string message;
 };
 
-Outcome outcome_of(int rank, const std::exception_ptr& error) {
+/// Sets what an error says, as far as there is memory for it.
+void set_text(std::string& text, const char* value) noexcept {
+  try {
+    text = value;
+  } catch (const std::bad_alloc&) {
+    text = no_memory;
+  }
+}
+
+/// Of the exception that is being handled.
+Outcome outcome_of(int rank) {
   Outcome outcome;
   outcome.failed = true;
   outcome.rank = rank;
   outcome.code = error_code;
   try {
-    std::rethrow_exception(error);
+    throw;
   } catch (const AbortedError& aborted) {
     outcome.aborted = true;
     outcome.rank = aborted.failed_rank();
-    outcome.message = aborted.reason();
+    set_text(outcome.message, aborted.reason().c_str());
   } catch (const AgreedError& agreed) {
     outcome.agreed = true;
-    outcome.message = agreed.what();
+    set_text(outcome.message, agreed.what());
+  } catch (const std::bad_alloc&) {
+    set_text(outcome.message, no_memory);
   } catch (const std::exception& other) {
-    outcome.message = other.what();
+    set_text(outcome.message, other.what());
   } catch (...) {
-    outcome.message = "an exception that is no std::exception";
+    set_text(outcome.message, unknown_error);
   }
   return outcome;
+}
+
+Outcome outcome_of(int rank, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (...) {
+    return outcome_of(rank);
+  }
 }
 
 /// Says once what went wrong, if anything did, and returns the exit code of the program. `first` is
@@ -127,7 +159,13 @@ int conclude(const std::vector<Outcome>& outcomes, int first) {
   if (same || cause.agreed) {
     say(cause.message);
   } else {
-    say(fmt::format("rank {} of {} failed: {}", cause.rank, outcomes.size(), cause.message));
+    std::string text = cause.message;
+    try {
+      text = fmt::format("rank {} of {} failed: {}", cause.rank, outcomes.size(), cause.message);
+    } catch (const std::bad_alloc&) {
+      // The message alone must do.
+    }
+    say(text);
   }
   return error_code;
 }
@@ -139,17 +177,20 @@ class TeamFailures {
  public:
   explicit TeamFailures(int ranks) : errors(static_cast<std::size_t>(ranks)) {}
 
-  /// Keeps the exception being handled, and returns what others should be told.
-  std::string keep(int rank) {
-    const std::lock_guard lock(mutex_);
-    auto& error = errors[static_cast<std::size_t>(rank)] = std::current_exception();
-    const Outcome outcome = outcome_of(rank, error);
-    // An AbortedError only counts where nobody has the error behind it.
-    if (first < 0 || (first_is_aborted_ && !outcome.aborted)) {
-      first = rank;
-      first_is_aborted_ = outcome.aborted;
+  /// Keeps the exception that is being handled, and tells the others of it. Does with as little
+  /// memory as there is.
+  void keep(int rank, Transport& transport) noexcept {
+    const Outcome outcome = outcome_of(rank);
+    {
+      const std::lock_guard lock(mutex_);
+      errors[static_cast<std::size_t>(rank)] = std::current_exception();
+      // An AbortedError only counts where nobody has the error behind it.
+      if (first < 0 || (first_is_aborted_ && !outcome.aborted)) {
+        first = rank;
+        first_is_aborted_ = outcome.aborted;
+      }
     }
-    return outcome.message;
+    transport.abort(outcome.message);
   }
 
   std::vector<std::exception_ptr> errors;
@@ -166,22 +207,24 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
   const std::vector<Place> places(static_cast<std::size_t>(ranks), detail::this_place());
   const int threads = detail::threads_for_rank(places, 0);
   const auto run_rank = [&](int rank) {
-    const auto& transport = team[static_cast<std::size_t>(rank)];
+    Transport& transport = *team[static_cast<std::size_t>(rank)];
     const OpenMpThreads share(threads);
     try {
-      body(Comm(transport));
+      const Comm world(team[static_cast<std::size_t>(rank)]);
+      body(world);
+      world.throw_held_error();
+      detail::depart_from_team(transport);
     } catch (...) {
-      transport->abort(failures.keep(rank));
+      failures.keep(rank, transport);
     }
   };
 
   std::vector<std::jthread> others;
-  others.reserve(static_cast<std::size_t>(ranks));
   try {
+    others.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 1; rank < ranks; ++rank) others.emplace_back(run_rank, rank);
-  } catch (
-      const std::system_error&) {  // no more threads: those that run must not wait for the rest
-    team[0]->abort(failures.keep(0));
+  } catch (...) {  // no more threads, or no memory: those that run must not wait for the rest
+    failures.keep(0, *team[0]);
     return;
   }
   run_rank(0);
@@ -222,9 +265,11 @@ int launch_on_self(const LaunchOptions& options, const Task& task,
   }
   Outcome outcome;
   try {
-    outcome.code = body(Comm::self().on(options.device));
+    const Comm world = Comm::self().on(options.device);
+    outcome.code = body(world);
+    world.throw_held_error();
   } catch (...) {
-    outcome = outcome_of(0, std::current_exception());
+    outcome = outcome_of(0);
   }
   return conclude({outcome}, outcome.failed ? 0 : -1);
 }
@@ -401,7 +446,9 @@ int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
   return launch(argc, argv, Program{nullptr, body});
 }
 
-int launch(int& argc, char** argv, const Program& program) {
+namespace {
+
+int start(int& argc, char** argv, const Program& program) {
   const Task task = detail::find_task(environment);
   const auto& [read, body] = program;
   LaunchOptions options;
@@ -435,8 +482,19 @@ int launch(int& argc, char** argv, const Program& program) {
   const int cores = static_cast<int>(detail::this_place().cores.size());
   try {
     return launch_on_threads(options.ranks.value_or(cores), options, body);
-  } catch (const std::exception& error) {  // there was no team to run on
+  } catch (const Error& error) {  // there was no team to run on
     return decline(task, error.what());
+  }
+}
+
+}  // namespace
+
+int launch(int& argc, char** argv, const Program& program) {
+  try {
+    return start(argc, argv, program);
+  } catch (const std::bad_alloc&) {
+    say(no_memory);
+    return error_code;
   }
 }
 

@@ -34,14 +34,19 @@ Request& Request::operator=(Request&& other) noexcept {
 
 Request::~Request() {
   if (state_ == nullptr) return;
-  if (std::uncaught_exceptions() > 0) {
-    transport_->abandon(ticket_);
-    return;
-  }
+  const auto held = state_->held;
+  const bool unwinding = std::uncaught_exceptions() > 0;
   try {
-    wait();
-  } catch (const std::exception&) {
-    // A destructor cannot tell. Who wants to know waits.
+    if (!unwinding) {
+      wait();
+    } else if (!transport_->test(ticket_)) {
+      // This rank will not do its part in what its peers wait for.
+      held->hold_unfinished(kind_);
+      transport_->abandon(ticket_);
+    }
+  } catch (...) {
+    // A destructor cannot tell. While another error is on its way, this one is not news.
+    if (!unwinding) held->hold(std::current_exception());
   }
 }
 

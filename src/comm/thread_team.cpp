@@ -1,27 +1,6 @@
 #include "comm/thread_team.hpp"
 
-#include <weft/core/error.hpp>
-
-#include <numeric>
-
 namespace weft::detail {
-
-void Failure::raise(int rank, const std::string& reason) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (raised_) return;
-  rank_ = rank;
-  try {
-    reason_ = reason;
-  } catch (const std::bad_alloc&) {
-    // The rank alone must do.
-  }
-  raised_ = true;
-}
-
-void Failure::rethrow() {
-  const std::lock_guard lock(mutex_);
-  throw AbortedError(rank_, reason_);
-}
 
 std::uint64_t Mailbox::post(ConstMemory message) {
   const std::lock_guard lock(mutex_);
@@ -50,12 +29,11 @@ void Mailbox::pop() {
   taken_.fetch_add(1, std::memory_order_release);
 }
 
-ThreadTeam::ThreadTeam(std::vector<int> members, int job, std::shared_ptr<Failure> shared_failure)
-    : world_ranks(std::move(members)),
-      job_ranks(job),
-      failure(std::move(shared_failure)),
-      boards(std::make_unique<RankBoard[]>(world_ranks.size())),
-      mailboxes(std::make_unique<Mailbox[]>(world_ranks.size() * world_ranks.size())),
-      split_off(world_ranks.size()) {}
+ThreadTeam::ThreadTeam(std::vector<int> members, std::shared_ptr<ThreadJob> shared_job)
+    : job_ranks(std::move(members)),
+      job(std::move(shared_job)),
+      boards(std::make_unique<RankBoard[]>(job_ranks.size())),
+      mailboxes(std::make_unique<Mailbox[]>(job_ranks.size() * job_ranks.size())),
+      split_off(job_ranks.size()) {}
 
 }  // namespace weft::detail

@@ -7,30 +7,16 @@
 #include <weft/comm/transport.hpp>
 #include <weft/core/stream.hpp>
 
+#include "comm/thread_job.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 namespace weft::detail {
-
-/// The first failure of a job. One for a team and all teams split from it, since a rank that waits
-/// in one of them must hear of a failure in another.
-class Failure {
- public:
-  void raise(int rank, const std::string& reason) noexcept;
-  bool raised() const { return raised_.load(); }
-  [[noreturn]] void rethrow();
-
- private:
-  std::atomic<bool> raised_{false};
-  std::mutex mutex_;
-  int rank_ = -1;
-  std::string reason_;
-};
 
 /// What a rank brings to a collective.
 struct CollectiveCall {
@@ -60,7 +46,7 @@ struct alignas(64) Slot {
   std::atomic<std::uint64_t> number{0};
   /// How many collectives the rank had worked through when it announced this one.
   std::uint64_t worked = 0;
-  /// What all ranks must have in common: see tag_of.
+  /// What all ranks must have in common: see ThreadTransport::tag_of.
   std::uint64_t tag = 0;
   std::array<std::byte, 488> payload;
   CollectiveCall call;
@@ -103,19 +89,18 @@ class alignas(128) Mailbox {
 };
 
 struct ThreadTeam {
-  /// `members` are the ranks of the outermost team, by which failures are reported.
-  ThreadTeam(std::vector<int> members, int job_ranks, std::shared_ptr<Failure> shared_failure);
+  /// `members` are their ranks in the job, by which failures are reported.
+  ThreadTeam(std::vector<int> members, std::shared_ptr<ThreadJob> shared_job);
 
-  int size() const { return static_cast<int>(world_ranks.size()); }
+  int size() const { return static_cast<int>(job_ranks.size()); }
   RankBoard& board(int rank) { return boards[static_cast<std::size_t>(rank)]; }
   Mailbox& mailbox(int from, int to) {
-    return mailboxes[static_cast<std::size_t>(from) * world_ranks.size() +
+    return mailboxes[static_cast<std::size_t>(from) * job_ranks.size() +
                      static_cast<std::size_t>(to)];
   }
 
-  std::vector<int> world_ranks;
-  int job_ranks;
-  std::shared_ptr<Failure> failure;
+  std::vector<int> job_ranks;
+  std::shared_ptr<ThreadJob> job;
   std::unique_ptr<RankBoard[]> boards;
   std::unique_ptr<Mailbox[]> mailboxes;
   /// Where the first rank of a new team leaves it for the others, while all ranks split.

@@ -2,12 +2,265 @@
 
 #include <weft/comm/transport.hpp>
 
+#include "comm/reduction_kernels.hpp"
+#include "comm/thread_team.hpp"
+#include "comm/waiter.hpp"
+
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace weft::detail {
 
+/// More is a mistyped number rather than a machine; and every pair of ranks has a mailbox.
+inline constexpr int most_thread_ranks = 1024;
+
 /// Transports of `ranks` threads of this process, one per rank.
 std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks);
+
+/// Tells the others that the rank of one of these transports makes no more calls: who still waits
+/// for it fails.
+void depart_from_team(Transport& transport) noexcept;
+
+inline bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
+
+/// A message this rank expects: where it goes, or who reads it.
+struct Awaited {
+  Memory room;
+  PeerReader* reader = nullptr;
+};
+
+/// Messages this rank expects from one peer, in order.
+struct Expected {
+  std::vector<Awaited> ring = std::vector<Awaited>(4);
+  std::uint64_t begun = 0;
+  std::uint64_t arrived = 0;
+
+  void push(const Awaited& awaited) {
+    if (begun - arrived == ring.size()) {
+      std::vector<Awaited> larger(2 * ring.size());
+      for (std::uint64_t i = arrived; i < begun; ++i) {
+        larger[i % larger.size()] = ring[i % ring.size()];
+      }
+      ring = std::move(larger);
+    }
+    ring[begun++ % ring.size()] = awaited;
+  }
+  bool pending() const { return arrived < begun; }
+  const Awaited& front() const { return ring[arrived % ring.size()]; }
+};
+
+/// Marks that this rank touches peers' memory, so that none of them releases it: see
+/// ThreadTransport::leave.
+class BusyMark {
+ public:
+  explicit BusyMark(std::atomic<bool>& busy) : busy_(busy) { busy_.store(true); }
+  ~BusyMark() { busy_.store(false, std::memory_order_release); }
+  BusyMark(const BusyMark&) = delete;
+  BusyMark& operator=(const BusyMark&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+};
+
+class ThreadTransport;
+
+/// All transports of one rank. While it waits in one of them it must do its share in the others
+/// too, or ranks that wait in different orders would wait for each other.
+using RankTransports = std::vector<ThreadTransport*>;
+
+/// Ranks are threads of one process, and read each other's memory directly.
+///
+/// A collective has two moments: a rank *announces* it in its slot, and once all have, it *works*:
+/// it does its own share of reading peers' memory, and of writing it. The call is complete when all
+/// ranks have worked, or, if the data travelled in the slots, when this one has.
+///
+/// On a GPU the same happens, but working is issuing work to this rank's stream. Ranks do not wait
+/// for the GPU; their streams wait for each other's events.
+class ThreadTransport final : public Transport {
+ public:
+  ThreadTransport(std::shared_ptr<ThreadTeam> team, int rank,
+                  std::shared_ptr<RankTransports> siblings)
+      : Transport(rank, team->size()),
+        team_(std::move(team)),
+        siblings_(std::move(siblings)),
+        board_(team_->board(rank)),
+        oversubscribed_(team_->job->ranks() > available_cores()),
+        expected_(static_cast<std::size_t>(size())),
+        inputs_(static_cast<std::size_t>(size())),
+        outputs_(static_cast<std::size_t>(size())) {
+    siblings_->push_back(this);
+  }
+  ~ThreadTransport() override { std::erase(*siblings_, this); }
+  ThreadTransport(const ThreadTransport&) = delete;
+  ThreadTransport& operator=(const ThreadTransport&) = delete;
+
+  std::string_view name() const override { return "thread"; }
+  /// GPU memory is only given to it if all ranks are on the same GPU.
+  bool accepts(Device device) const override {
+    return !on_gpu(device) || size() <= kernels::most_gpu_inputs;
+  }
+  std::shared_ptr<Transport> split(int color, int key) override;
+
+  Ticket barrier(When when) override { return begin({.kind = CallKind::barrier}, 0, when); }
+  Ticket broadcast(Memory data, int root, When when) override {
+    return begin({.kind = CallKind::broadcast, .root = root, .in = data, .out = data}, data.bytes(),
+                 when);
+  }
+  Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) override {
+    return begin({.kind = CallKind::allreduce, .op = op, .in = in, .out = out}, in.bytes(), when);
+  }
+  Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) override {
+    return begin({.kind = CallKind::reduce, .op = op, .root = root, .in = in, .out = out}, when);
+  }
+  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
+                        When when) override {
+    return begin(
+        {.kind = CallKind::reduce_scatter, .op = op, .in = in, .out = out, .in_parts = &parts},
+        when);
+  }
+  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) override {
+    const CollectiveCall call = {
+        .kind = CallKind::all_gather, .in = in, .out = out, .out_parts = &parts};
+    return parts.even() ? begin(call, in.bytes(), when) : begin(call, when);
+  }
+  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) override {
+    return begin(
+        {.kind = CallKind::gather, .root = root, .in = in, .out = out, .out_parts = &parts}, when);
+  }
+  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) override {
+    return begin(
+        {.kind = CallKind::scatter, .root = root, .in = in, .out = out, .in_parts = &parts}, when);
+  }
+  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
+                    When when) override {
+    return begin({.kind = CallKind::all_to_all,
+                  .in = in,
+                  .out = out,
+                  .in_parts = &sent,
+                  .out_parts = &received},
+                 when);
+  }
+
+  bool shares_memory() const override { return true; }
+  void read_peers(ConstMemory mine, PeerReader& reader) override {
+    begin({.kind = CallKind::all_to_all, .in = mine, .reader = &reader}, When::now);
+  }
+
+  Ticket send(ConstMemory data, int to) override;
+  Ticket recv(Memory data, int from) override { return expect({data, nullptr}, from); }
+  Ticket read(Memory like, int from, PeerReader& reader) override {
+    return expect({like, &reader}, from);
+  }
+
+  bool test(const Ticket& ticket) override {
+    progress_all();
+    const bool complete = is_complete(ticket);
+    leave_if_failed();
+    if (complete) {
+      order_after(ticket);
+    } else {
+      fail_if_departed(ticket);
+    }
+    return complete;
+  }
+  void wait(const Ticket& ticket) override;
+  void abandon(const Ticket&) noexcept override {
+    job().announce_failure(job_rank());
+    quiesce();
+  }
+  void leave_if_failed() override {
+    if (job().stopped()) [[unlikely]]
+      leave();
+  }
+  void abort(const std::string& reason) noexcept override { job().raise(job_rank(), reason); }
+
+  ThreadJob& job() { return *team_->job; }
+  int job_rank() const { return job_rank(rank()); }
+
+ private:
+  int job_rank(int peer) const { return team_->job_ranks[static_cast<std::size_t>(peer)]; }
+  Slot& slot(int peer, std::uint64_t sequence) {
+    return team_->board(peer).slots[sequence % collective_depth];
+  }
+
+  Ticket expect(const Awaited& awaited, int from);
+  /// Announces a collective whose data peers read from where it is.
+  Ticket begin(const CollectiveCall& call, When when);
+  /// Announces one whose `bytes` of data go into the slot if there is room.
+  Ticket begin(CollectiveCall call, index_t bytes, When when) {
+    call.eager =
+        call.in.where.host_accessible() && bytes <= static_cast<index_t>(sizeof(Slot::payload));
+    return begin(call, when);
+  }
+
+  /// This rank's stream on its GPU, which is remembered.
+  Stream gpu_stream(Device device) {
+    gpu_ = device;
+    return Stream::current(device);
+  }
+  /// What this rank issues from now on waits until peers are done with its memory.
+  void order_after(const Ticket& ticket);
+
+  void prefetch_next_slot(index_t bytes);
+  bool is_complete(const Ticket& ticket);
+  bool all_worked(std::uint64_t collectives);
+  bool all_announced(std::uint64_t sequence);
+
+  /// Does this rank's share of everything that is ready, here and in its other transports. Never
+  /// waits.
+  void progress_all() {
+    for (ThreadTransport* transport : *siblings_) transport->progress();
+  }
+  void progress();
+  void progress_messages();
+  /// Takes the message at the front of a mailbox.
+  void take(Mailbox& mailbox, int peer, ConstMemory from, const Awaited& awaited);
+  void work(const CollectiveCall& call, std::uint64_t sequence);
+  void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
+  void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);
+  void reduce_slice(const CollectiveCall& call, std::uint64_t sequence);
+  void reduce_part(const CollectiveCall& call, std::uint64_t sequence);
+  void collect_parts(const CollectiveCall& call, std::uint64_t sequence);
+
+  /// Waits until done(), for what `ticket` stands for.
+  template <class Done>
+  void wait_until(const Ticket& ticket, Done done);
+  /// The call that a ticket waits for, as the program knows it.
+  std::string_view call_of(const Ticket& ticket);
+  /// Whether an incomplete call waits for this peer.
+  bool waits_for(int peer, const Ticket& ticket);
+  /// Makes it a failure of all ranks if the call waits for a rank that will not come.
+  void fail_if_departed(const Ticket& ticket);
+  [[noreturn]] void time_out(const Ticket& ticket);
+  [[noreturn]] void leave();
+  /// Returns when no peer touches this rank's memory. Only when the job has stopped.
+  void quiesce() noexcept;
+  void stop(std::string_view reason) noexcept;
+
+  static std::uint64_t tag_of(const CollectiveCall& call);
+  void require_same_call(std::uint64_t sequence);
+  void require_same_part(int peer, index_t theirs, index_t mine) const;
+
+  std::shared_ptr<ThreadTeam> team_;
+  std::shared_ptr<RankTransports> siblings_;
+  RankBoard& board_;
+  bool oversubscribed_;
+
+  std::uint64_t announced_ = 0;
+  std::uint64_t worked_ = 0;
+  /// Every rank has worked through at least this many collectives.
+  std::uint64_t known_worked_ = 0;
+  /// Ranks below this one have announced the collective that is to be worked next.
+  int seen_ranks_ = 0;
+
+  std::vector<Expected> expected_;
+  index_t expecting_ = 0;
+
+  std::vector<const void*> inputs_;
+  std::vector<void*> outputs_;
+  std::optional<Device> gpu_;  // once its memory has been used
+};
 
 }  // namespace weft::detail

@@ -486,6 +486,7 @@ namespace {
     run_threads(2, [](Comm comm) {
       std::vector<int> data(1);
       if (comm.rank() == 0) comm.recv(data, 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     });
   } catch (const TimeoutError& error) {
     const double seconds = seconds_since(start);
@@ -502,6 +503,7 @@ namespace {
   try {
     run_threads(4, [](Comm comm) {
       if (comm.rank() != 3) comm.barrier();
+      std::this_thread::sleep_for(std::chrono::seconds(1));
     });
   } catch (const TimeoutError&) {
     code = 0;

@@ -122,6 +122,10 @@ class Comm {
   /// Gives up: every other rank leaves its calls with an AbortedError that tells the reason.
   void abort(const std::string& reason) const noexcept;
 
+  /// Throws what went wrong in a Request that was destroyed instead of waited for, unless a call
+  /// has thrown it since. launch and run_threads do so when the program returns.
+  void throw_held_error() const;
+
   /// What this rank has sent on this communicator so far.
   const Stats& stats() const;
   void reset_stats() const;

@@ -12,7 +12,9 @@ struct Staging;
 }  // namespace detail
 
 /// A call that was started and may still be running. Waits when destroyed, so that the memory it
-/// works on may be released after it.
+/// works on may be released after it. What goes wrong there is thrown by the next call on its
+/// communicator, or in the end by launch. Where it is destroyed by an exception it does not wait:
+/// the call is given up, which ends the communicator on all ranks.
 class [[nodiscard]] Request {
  public:
   Request();

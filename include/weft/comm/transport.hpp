@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -126,12 +127,29 @@ class Transport {
   /// rank and the reason; or, where the backend cannot, ends the job with that message.
   virtual void abort(const std::string& reason) noexcept = 0;
 
+  /// While it lives, errors speak of `call`: those made on the transport are only steps of it.
+  class Step {
+   public:
+    Step(Transport& transport, const char* call)
+        : transport_(transport), before_(std::exchange(transport.step_of_, call)) {}
+    ~Step() { transport_.step_of_ = before_; }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    Transport& transport_;
+    const char* before_;
+  };
+
  protected:
   Transport(int rank, int size) : rank_(rank), size_(size) {}
+  /// Null unless there is a Step.
+  const char* step_of() const { return step_of_; }
 
  private:
   int rank_;
   int size_;
+  const char* step_of_ = nullptr;
 };
 
 }  // namespace weft

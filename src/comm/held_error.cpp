@@ -1,0 +1,18 @@
+#include "comm/held_error.hpp"
+
+#include <weft/core/error.hpp>
+
+#include <string>
+
+namespace weft::detail {
+
+void HeldError::rethrow(Transport& transport) {
+  heard_ = true;
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  const std::string reason = fmt::format(
+      "this rank went on after an error that had left its {} unfinished", name_of(*unfinished_));
+  transport.abort(reason);
+  throw CommError(reason);
+}
+
+}  // namespace weft::detail

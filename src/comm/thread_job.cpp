@@ -1,0 +1,71 @@
+#include "comm/thread_job.hpp"
+
+#include <weft/core/error.hpp>
+
+#include "comm/waiter.hpp"
+
+#include <chrono>
+#include <exception>
+
+namespace weft::detail {
+namespace {
+
+/// How long others wait for the text of an error that was announced. Unwinding takes far less,
+/// unless the program catches the error and goes on.
+constexpr std::chrono::duration<double> grace(1.0);
+
+constexpr std::string_view unknown_error = "an error left a call unfinished that had been started";
+
+}  // namespace
+
+ThreadJob::ThreadJob(int ranks)
+    : ranks_(ranks),
+      departed_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(ranks))) {
+  reason_.reserve(1000);
+}
+
+void ThreadJob::announce_failure(int rank) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (stopped()) return;
+  rank_ = rank;
+  state_ = State::announced;
+}
+
+void ThreadJob::raise(int rank, std::string_view reason) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (state_ == State::raised) return;
+  rank_ = rank;
+  try {
+    reason_ = reason;
+  } catch (const std::bad_alloc&) {
+    reason_ = reason.substr(0, reason_.capacity());
+  }
+  state_ = State::raised;
+}
+
+int ThreadJob::failed_rank() {
+  const std::lock_guard lock(mutex_);
+  return rank_;
+}
+
+void ThreadJob::rethrow(int me) {
+  Waiter waiter(true);
+  while (state_ == State::announced) {
+    const int rank = failed_rank();
+    // A call while the error is still on its way, from a destructor, must not take its place.
+    if (rank == me && std::uncaught_exceptions() > 0) {
+      throw AbortedError(me, std::string(unknown_error));
+    }
+    if (rank == me || waiter.waited() > grace) raise(rank, unknown_error);
+    waiter.pause();
+  }
+  const std::lock_guard lock(mutex_);
+  throw AbortedError(rank_, reason_);
+}
+
+void ThreadJob::depart(int rank) noexcept {
+  departed_[static_cast<std::size_t>(rank)].store(true, std::memory_order_release);
+  departures_.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace weft::detail
