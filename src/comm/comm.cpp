@@ -155,11 +155,12 @@ index_t roots_count(const CommState& state, const Parts& parts, int root) {
 }
 
 /// Checks, where the receiver alone knows what it expects, that it is what the sender has.
-void agree_on_count(const Comm& comm, index_t sent, index_t expected, int from, const char* call) {
+void agree_on_count(const Comm& comm, index_t sent, index_t expected, int from, int to,
+                    const char* call) {
   comm.agree(sent == expected ? ""
                               : fmt::format("Comm::{}: rank {} has {} elements for rank {}, which "
                                             "expects {}",
-                                            call, from, sent, comm.rank(), expected));
+                                            call, from, sent, to, expected));
 }
 
 }  // namespace
@@ -337,7 +338,7 @@ Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root
   if (state().checking) {
     verify(state(), {code(CallKind::gather), type_code(in), any, root, any, any});
     const index_t planned = roots_count(state(), parts, root);
-    agree_on_count(*this, in.count, planned, rank(), "gather");
+    agree_on_count(*this, in.count, planned, rank(), root, "gather");
   }
   const Traffic traffic = rank() == root ? Traffic() : one_message(state(), in.bytes());
   return issue_call(state_, CallKind::gather, traffic, in, out, ReduceOp::sum, when,
@@ -363,7 +364,7 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
   if (state().checking) {
     verify(state(), {code(CallKind::scatter), type_code(out), any, root, any, any});
     const index_t planned = roots_count(state(), parts, root);
-    agree_on_count(*this, planned, out.count, root, "scatter");
+    agree_on_count(*this, planned, out.count, root, rank(), "scatter");
   }
   return issue_call(state_, CallKind::scatter, traffic, in, out, ReduceOp::sum, when,
                     [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
@@ -392,7 +393,7 @@ Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const
       ++wrong;
     }
     agree_on_count(*this, theirs[static_cast<std::size_t>(wrong)], received.count(wrong), wrong,
-                   "all_to_all");
+                   rank(), "all_to_all");
   }
   return issue_call(state_, CallKind::all_to_all, messages_of(state(), sent, in.dtype), in, out,
                     ReduceOp::sum, when,

@@ -239,9 +239,12 @@ void ThreadTransport::progress() {
       seen_ranks_ = 0;
     }
     if (expecting_ > 0) progress_messages();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) {
     // This rank has not done its share, so that nobody can go on; nor can this one before the
     // others have let go.
+    stop("out of memory");
+    throw;
+  } catch (const std::exception& error) {
     stop(error.what());
     throw;
   } catch (...) {

@@ -161,7 +161,7 @@ TEST_F(Checking, finds_gathers_of_more_than_the_root_expects) {
         std::vector<int> out(2 * all_of(comm));
         comm.gather_v(in, out, Parts(std::vector<index_t>(all_of(comm), 2)), 0);
       },
-      {"gather", "rank " + std::to_string(last()), "5", "2"});
+      {"gather", rank_name(last()) + " has 5 elements for rank 0, which expects 2"});
   expect_disagreement(
       [](Comm comm) {
         const std::vector<int> in(comm.rank() == 1 ? 0 : 2);
@@ -178,7 +178,7 @@ TEST_F(Checking, finds_scatters_of_less_than_a_rank_expects) {
         std::vector<int> out(comm.rank() == last() ? 3 : 2);
         comm.scatter_v(in, Parts(std::vector<index_t>(all_of(comm), 2)), out, 0);
       },
-      {"scatter", "rank " + std::to_string(last()), "3", "2"});
+      {"scatter", "rank 0 has 2 elements for " + rank_name(last()) + ", which expects 3"});
 }
 
 TEST_F(Checking, finds_exchanges_that_do_not_match) {
