@@ -7,6 +7,8 @@
 #include "core/environment.hpp"
 #ifdef WEFT_WITH_MPI
 #include "comm/mpi_transport.hpp"
+#include "comm/waiter.hpp"
+#include "comm/watched_job.hpp"
 #endif
 
 #if defined(_OPENMP)
@@ -343,11 +345,13 @@ class Exchange {
 
 /// Every rank comes here when it has left body. A rank that failed does not wait for ever: others
 /// may sit in a collective that it will not enter.
-int part(Transport& world, Transport& farewells, const Outcome& mine) {
+int part(Transport& world, Transport& farewells, const Outcome& mine, bool connected) {
   using namespace std::chrono_literals;
   Exchange<Farewell> exchange(farewells, to_farewell(mine));
-  // The lowest rank that failed speaks first, and ends the job before the others speak too.
-  const auto deadline = std::chrono::steady_clock::now() + 1s + world.rank() * 20ms;
+  // Where ranks cannot settle who speaks, the lowest that failed does so first, and ends the job
+  // before the others speak too.
+  const auto deadline =
+      std::chrono::steady_clock::now() + 1s + (connected ? 0 : world.rank()) * 20ms;
   if (!exchange.wait_until(mine.failed ? deadline : std::chrono::steady_clock::time_point::max())) {
     world.abort(mine.message);
     return error_code;
@@ -399,17 +403,27 @@ int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& option
 
   const OpenMpThreads share(detail::threads_for_rank(places, world->rank()));
   const auto farewells = world->split(0, world->rank());
+  const bool one_host = std::all_of(places.begin(), places.end(), [&](const Place& place) {
+    return place.host == places.front().host;
+  });
+  detail::WatchedJob watched(*world, one_host);
   Outcome outcome;
   try {
     outcome.code = body(Comm(world).on(device_of_rank(options, places, world->rank())));
   } catch (...) {
     outcome = outcome_of(world->rank(), std::current_exception());
   }
-  return part(*world, *farewells, outcome);
+  watched.leave(outcome.failed);
+  return part(*world, *farewells, outcome, watched.is_connected());
 }
 
 int launch_on_mpi(const LaunchOptions& options, const Task& task,
                   const std::function<int(Comm)>& body) {
+  try {
+    detail::wait_limit();
+  } catch (const Error& error) {
+    return decline(task, error.what());
+  }
   // Before MPI is initialised, since some libraries then set the variables of their own launcher.
   const std::string nested =
       options.comm == CommChoice::mpi ? "" : detail::nested_launchers_complaint(environment);

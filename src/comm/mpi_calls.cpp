@@ -17,13 +17,14 @@ index_t IntParts::pack() {
   return end;
 }
 
-MpiCall& MpiCalls::begin() {
+MpiCall& MpiCalls::begin(const WatchedCall& watched) {
   if (free_.empty()) {
     free_.push_back(calls_.size());
     calls_.emplace_back().index = free_.back();
   }
   MpiCall& call = calls_[free_.back()];
   free_.pop_back();
+  call.watched = watched;
   return call;
 }
 
@@ -108,7 +109,9 @@ bool MpiCalls::test(const Ticket& ticket) {
 
 void MpiCalls::wait(const Ticket& ticket) {
   MpiCall* call = find(ticket);
-  if (call != nullptr) progress(*call, When::now);
+  if (call == nullptr) return;
+  const WatchedWait wait(watched_, call->watched);
+  progress(*call, When::now);
 }
 
 }  // namespace weft::detail

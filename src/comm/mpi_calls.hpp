@@ -1,6 +1,7 @@
 #pragma once
 
 #include "comm/mpi_native.hpp"
+#include "comm/mpi_watch.hpp"
 
 #include <cstddef>
 #include <deque>
@@ -40,6 +41,7 @@ struct IntParts {
 
 /// A call in progress, and all that MPI reads and writes until it is complete.
 struct MpiCall {
+  WatchedCall watched;
   std::vector<MpiPiece> pieces;
   std::size_t completed = 0;
   /// To be made when all pieces are complete.
@@ -63,9 +65,9 @@ struct MpiCall {
 /// not allocate.
 class MpiCalls {
  public:
-  explicit MpiCalls(MPI_Comm comm) : comm_(comm) {}
+  MpiCalls(MPI_Comm comm, WatchedComm& watched) : comm_(comm), watched_(watched) {}
 
-  MpiCall& begin();
+  MpiCall& begin(const WatchedCall& watched);
   /// Waits for the call, or gives the ticket to do that later.
   Ticket finish(MpiCall& call, When when);
   bool test(const Ticket& ticket);
@@ -83,6 +85,7 @@ class MpiCalls {
   void check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status);
 
   MPI_Comm comm_;
+  WatchedComm& watched_;
   std::deque<MpiCall> calls_;
   std::vector<std::size_t> free_;
 };

@@ -4,11 +4,17 @@
 
 #include "comm/memory_ops.hpp"
 #include "comm/mpi_transport.hpp"
+#include "comm/mpi_watchdog.hpp"
+
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <numeric>
 #include <string>
+#include <thread>
 
 namespace weft::detail {
 namespace {
@@ -47,6 +53,8 @@ MPI_Op small_float_op(ReduceOp op) {
   }
   return MPI_OP_NULL;
 }
+
+std::atomic<bool> ending = false;
 
 }  // namespace
 
@@ -123,19 +131,52 @@ int job_rank(MPI_Comm comm, int rank) {
   return result;
 }
 
-void abort_job(const char* reason) noexcept {
-  static std::atomic_flag said;
-  if (mpi_is_finalized()) return;
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (!said.test_and_set()) {
-    std::fprintf(stderr, "weft: rank %d of %d failed: %s\n", rank, size, reason);
-    std::fflush(stderr);
-  }
-  MPI_Abort(MPI_COMM_WORLD, 1);
+std::vector<int> job_ranks(MPI_Comm comm) {
+  MPI_Group here = MPI_GROUP_NULL;
+  MPI_Group job = MPI_GROUP_NULL;
+  std::vector<int> ranks(static_cast<std::size_t>(size_of(comm)));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> result(ranks.size());
+  MPI_Comm_group(comm, &here);
+  MPI_Comm_group(MPI_COMM_WORLD, &job);
+  MPI_Group_translate_ranks(here, size_of(comm), ranks.data(), job, result.data());
+  MPI_Group_free(&here);
+  MPI_Group_free(&job);
+  return result;
 }
+
+int job_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+bool job_is_ending() noexcept { return ending; }
+
+void end_job(int failed_rank, const char* reason, int code) noexcept {
+  if (mpi_is_finalized()) return;
+  ending = true;
+  constexpr auto patience = std::chrono::seconds(3);
+  if (MpiWatchdog::instance().may_report()) {
+    int size = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::fprintf(stderr, "weft: rank %d of %d failed: %s\n", failed_rank, size, reason);
+    std::fflush(stderr);
+  } else {
+    std::this_thread::sleep_for(patience);  // whoever reports ends this rank, too
+  }
+  try {
+    std::thread([=] {
+      std::this_thread::sleep_for(patience);
+      _exit(code);  // MPI_Abort does not come to an end
+    }).detach();
+  } catch (const std::exception&) {
+    // There is no thread to be had: it will have to.
+  }
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+void abort_job(const char* reason) noexcept { end_job(job_rank(), reason); }
 
 MpiSession::MpiSession() {
   int initialized = 0;
@@ -152,6 +193,7 @@ MpiSession::~MpiSession() {
   if (!owner_ || mpi_is_finalized()) return;
   // Finalising waits for the other ranks, which may wait for something this one will not do.
   if (std::uncaught_exceptions() > 0) abort_job("an error was thrown while MPI was in use");
+  const LoneWait wait("MPI_Finalize");
   MPI_Finalize();
 }
 

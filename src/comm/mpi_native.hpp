@@ -10,6 +10,7 @@
 #endif
 
 #include <utility>
+#include <vector>
 
 namespace weft::detail {
 
@@ -30,8 +31,17 @@ int rank_in(MPI_Comm comm);
 int size_of(MPI_Comm comm);
 /// The rank in the whole job, by which failures are reported.
 int job_rank(MPI_Comm comm, int rank);
-/// Says which rank gave up and why, and ends all ranks.
+/// The same for all ranks of a communicator.
+std::vector<int> job_ranks(MPI_Comm comm);
+/// This rank in the whole job.
+int job_rank();
+/// Says which rank failed and why, unless another rank does so at the same time, and ends all
+/// ranks. From any thread: MPI may be in use by another, which is lost anyway.
+void end_job(int failed_rank, const char* reason, int code = 1) noexcept;
+/// The same for a failure of this rank.
 void abort_job(const char* reason) noexcept;
+/// end_job has been called.
+bool job_is_ending() noexcept;
 
 /// A communicator that is freed in the end, and whose errors come back as codes.
 class OwnedComm {

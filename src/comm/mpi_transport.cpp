@@ -1,11 +1,15 @@
 #include "comm/mpi_transport.hpp"
 
+#include <weft/comm/stats.hpp>
 #include <weft/core/error.hpp>
 
 #include "comm/memory_ops.hpp"
 #include "comm/mpi_calls.hpp"
+#include "comm/mpi_watchdog.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -40,6 +44,15 @@ bool consecutive(const Parts& parts) {
   return true;
 }
 
+/// A number by which the ranks of a new communicator speak of it beside MPI: that of its first rank
+/// in the job, and how many that has made. The low numbers are not used.
+std::uint64_t make_id(MPI_Comm comm) {
+  static std::atomic<std::uint32_t> made = 0;
+  std::uint64_t id = static_cast<std::uint64_t>(job_rank() + 1) << 32 | made++;
+  check(MPI_Bcast(&id, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
+  return id;
+}
+
 /// Where several functions share an argument `call`, null means: block until it is done.
 MPI_Request* request_in(MpiCall* call) { return call == nullptr ? nullptr : call->add(); }
 
@@ -60,7 +73,9 @@ class MpiTransport final : public Transport {
       : Transport(rank_in(comm.get()), detail::size_of(comm.get())),
         owned_(std::move(comm)),
         comm_(owned_.get()),
-        calls_(comm_) {}
+        watched_(MpiWatchdog::instance().add(make_id(comm_), job_ranks(comm_), Transport::rank())),
+        calls_(comm_, *watched_) {}
+  ~MpiTransport() override { MpiWatchdog::instance().remove(watched_); }
 
   std::string_view name() const override { return "mpi"; }
   bool accepts(Device device) const override {
@@ -89,6 +104,11 @@ class MpiTransport final : public Transport {
   void abort(const std::string& reason) noexcept override { abort_job(reason.c_str()); }
 
  private:
+  /// The name of a call, for those who wait in it.
+  static const char* name_of(CallKind kind) { return weft::name_of(kind).data(); }
+  WatchedCollective watch(CallKind kind, When when) {
+    return WatchedCollective(*watched_, name_of(kind), when == When::now);
+  }
   void send_chunks(MpiCall& call, ConstMemory data, int to, int tag);
   void recv_chunks(MpiCall& call, Memory data, int from, int tag);
   void broadcast_chunks(MpiCall* call, Memory data, int root);
@@ -114,6 +134,7 @@ class MpiTransport final : public Transport {
 
   OwnedComm owned_;
   MPI_Comm comm_;
+  std::shared_ptr<WatchedComm> watched_;
   MpiCalls calls_;
 };
 
@@ -143,13 +164,13 @@ void MpiTransport::recv_chunks(MpiCall& call, Memory data, int from, int tag) {
 }
 
 Ticket MpiTransport::send(ConstMemory data, int to) {
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin({.name = name_of(CallKind::send), .peer = to});
   send_chunks(call, data, to, user_tag);
   return calls_.finish(call, When::later);
 }
 
 Ticket MpiTransport::recv(Memory data, int from) {
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin({.name = name_of(CallKind::recv), .peer = from});
   recv_chunks(call, data, from, user_tag);
   return calls_.finish(call, When::later);
 }
@@ -157,11 +178,12 @@ Ticket MpiTransport::recv(Memory data, int from) {
 // Collectives without parts
 
 Ticket MpiTransport::barrier(When when) {
+  const WatchedCollective watched = watch(CallKind::barrier, when);
   if (when == When::now) {
     check(MPI_Barrier(comm_), "MPI_Barrier");
     return {};
   }
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin(watched.call());
   check(MPI_Ibarrier(comm_, call.add()), "MPI_Ibarrier");
   return calls_.finish(call, when);
 }
@@ -177,16 +199,18 @@ void MpiTransport::broadcast_chunks(MpiCall* call, Memory data, int root) {
 }
 
 Ticket MpiTransport::broadcast(Memory data, int root, When when) {
+  const WatchedCollective watched = watch(CallKind::broadcast, when);
   if (when == When::now) {
     broadcast_chunks(nullptr, data, root);
     return {};
   }
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin(watched.call());
   broadcast_chunks(&call, data, root);
   return calls_.finish(call, when);
 }
 
 Ticket MpiTransport::allreduce(ConstMemory in, Memory out, ReduceOp op, When when) {
+  const WatchedCollective watched = watch(CallKind::allreduce, when);
   const MPI_Datatype type = native(in.dtype);
   const MPI_Op mpi_op = native(op, in.dtype);
   const auto issue = [&](index_t first, int count, MPI_Request* request) {
@@ -200,7 +224,7 @@ Ticket MpiTransport::allreduce(ConstMemory in, Memory out, ReduceOp op, When whe
     in_chunks(nullptr, in.count, issue);
     return {};
   }
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin(watched.call());
   in_chunks(&call, in.count, issue);
   return calls_.finish(call, when);
 }
@@ -221,12 +245,13 @@ void MpiTransport::reduce_chunks(MpiCall* call, ConstMemory in, void* out, Reduc
 }
 
 Ticket MpiTransport::reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) {
+  const WatchedCollective watched = watch(CallKind::reduce, when);
   const bool apart = must_be_apart(in, out.data, root);
   if (when == When::now && !apart) {
     reduce_chunks(nullptr, in, out.data, op, root);
     return {};
   }
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin(watched.call());
   if (apart) in = copy_of(in, call.scratch);
   reduce_chunks(when == When::now ? nullptr : &call, in, out.data, op, root);
   return calls_.finish(call, when);
@@ -236,7 +261,8 @@ Ticket MpiTransport::reduce(ConstMemory in, Memory out, ReduceOp op, int root, W
 
 Ticket MpiTransport::reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
                                     When when) {
-  MpiCall& call = calls_.begin();
+  const WatchedCollective watched = watch(CallKind::reduce_scatter, when);
+  MpiCall& call = calls_.begin(watched.call());
   if (parts.extent() <= count_limit && consecutive(parts)) {
     reduce_scatter_at_once(call, in, parts, out, op, when);
     return calls_.finish(call, when);
@@ -275,9 +301,10 @@ void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstMemory in, const P
 }
 
 Ticket MpiTransport::all_gather(ConstMemory in, Memory out, const Parts& parts, When when) {
+  const WatchedCollective watched = watch(CallKind::all_gather, when);
   // MPI wants it in place on all ranks or on none, and would make this copy itself.
   copy_and_wait(in, out.part(parts.offset(rank()), parts.count(rank())));
-  MpiCall& call = calls_.begin();
+  MpiCall& call = calls_.begin(watched.call());
   if (parts.extent() <= count_limit) {
     all_gather_at_once(call, out, parts, when);
     return calls_.finish(call, when);
@@ -352,7 +379,8 @@ void* MpiTransport::recv_parts(MpiCall& call, Memory out, const Parts& parts) {
 }
 
 Ticket MpiTransport::gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) {
-  MpiCall& call = calls_.begin();
+  const WatchedCollective watched = watch(CallKind::gather, when);
+  MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(in.dtype);
   const void* from = in.data;
   int count = 0;
@@ -376,7 +404,8 @@ Ticket MpiTransport::gather(ConstMemory in, Memory out, const Parts& parts, int 
 }
 
 Ticket MpiTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) {
-  MpiCall& call = calls_.begin();
+  const WatchedCollective watched = watch(CallKind::scatter, when);
+  MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(out.dtype);
   const void* from = nullptr;
   void* to = out.data;
@@ -402,7 +431,8 @@ Ticket MpiTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int
 
 Ticket MpiTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
                                 const Parts& received, When when) {
-  MpiCall& call = calls_.begin();
+  const WatchedCollective watched = watch(CallKind::all_to_all, when);
+  MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(in.dtype);
   if (in.data == out.data) in = copy_of(in, call.scratch);
   copy_and_wait(in.part(sent.offset(rank()), sent.count(rank())),
@@ -424,6 +454,7 @@ Ticket MpiTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
 // The job
 
 std::shared_ptr<Transport> MpiTransport::split(int color, int key) {
+  const WatchedCollective watched(*watched_, "split", true);
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(comm_, color < 0 ? MPI_UNDEFINED : color, key, &part), "MPI_Comm_split");
   if (part == MPI_COMM_NULL) return nullptr;
@@ -431,6 +462,7 @@ std::shared_ptr<Transport> MpiTransport::split(int color, int key) {
 }
 
 std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
+  const LoneWait wait("MPI_Comm_dup");
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
   return std::make_shared<MpiTransport>(OwnedComm(comm));

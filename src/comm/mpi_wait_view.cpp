@@ -1,0 +1,142 @@
+#include "comm/mpi_wait_view.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace weft::detail {
+namespace {
+
+// Seconds.
+
+/// Waits shorter than this ask nobody.
+constexpr double first_question = 0.2;
+/// How often others are asked. With more ranks less often, so that nobody drowns in questions.
+double interval_of_questions(int ranks) { return 0.2 * std::max(1.0, ranks / 64.0); }
+/// For messages that a rank sent before it left to arrive.
+constexpr double arrival = 0.3;
+/// For a rank that has failed to say why.
+constexpr double last_words = 3;
+
+/// So many questions without an answer mean that there will be none.
+constexpr int questions = 3;
+
+/// More missing ranks than this are only counted.
+constexpr int most_named = 8;
+
+}  // namespace
+
+bool WaitView::is_missing(int member) const {
+  if (member == comm_->rank()) return false;
+  if (wait_.call.peer >= 0) return member == wait_.call.peer;
+  return peer(member).begun < wait_.call.collective;
+}
+
+void WaitView::ask(const ControlSocket& socket) {
+  next_question_ = waited_ + interval_of_questions(members());
+  for (int member = 0; member < members(); ++member) {
+    if (!is_missing(member)) continue;
+    ++peer(member).unanswered;
+    ControlMessage question;
+    question.kind = ControlKind::ask;
+    question.comm = comm_->id();
+    question.member = member;
+    socket.send(job_rank(member), question);
+  }
+}
+
+void WaitView::hear(const ControlMessage& answer) {
+  const int member = answer.member;
+  if (member < 0 || member >= members() || job_rank(member) != answer.from) return;
+  Peer& peer = this->peer(member);
+  if (answer.phase == Phase::left && peer.phase != Phase::left) peer.left_at = waited_;
+  peer.heard = true;
+  peer.heard_at = waited_;
+  peer.unanswered = 0;
+  peer.phase = answer.phase;
+  peer.begun = answer.begun;
+  peer.call = answer.call;
+  peer.call.back() = '\0';
+}
+
+std::optional<Verdict> WaitView::look(double elapsed, double time_limit, const ControlLine& line) {
+  const std::uint64_t before = wait_.number;
+  wait_ = comm_->wait();
+  if (wait_.number != before || wait_.number % 2 == 0) {
+    waited_ = 0;
+    next_question_ = first_question;
+    peers_.clear();
+    return std::nullopt;
+  }
+  waited_ += elapsed;
+  if (waited_ < std::min(first_question, time_limit)) return std::nullopt;
+  peers_.resize(comm_->members().size());
+  if (line.socket != nullptr && waited_ >= next_question_) ask(*line.socket);
+
+  std::optional<Verdict> verdict;
+  if (const std::optional<int> member = find_departed()) {
+    verdict = {job_rank(*member),
+               fmt::format("it left the program while rank {} was waiting for it in {}",
+                           job_rank(comm_->rank()), wait_.call.name)};
+  } else if (has_waited_too_long(time_limit, line)) {
+    verdict = {job_rank(comm_->rank()), describe_timeout(time_limit, line.socket != nullptr)};
+  }
+  // The call may have come to its end meanwhile.
+  return comm_->number() == wait_.number ? verdict : std::nullopt;
+}
+
+std::optional<int> WaitView::find_departed() const {
+  for (int member = 0; member < members(); ++member) {
+    if (is_missing(member) && peer(member).phase == Phase::left &&
+        waited_ - peer(member).left_at >= arrival) {
+      return member;
+    }
+  }
+  return std::nullopt;
+}
+
+bool WaitView::has_waited_too_long(double time_limit, const ControlLine& line) const {
+  bool failing = false;
+  bool lost = false;
+  for (int member = 0; member < members(); ++member) {
+    if (!is_missing(member)) continue;
+    const Peer& peer = this->peer(member);
+    failing = failing || peer.phase == Phase::failed;
+    // A rank that was never heard may be one that no datagram reaches.
+    lost = lost || (waited_ - peer.heard_at > time_limit && peer.unanswered >= questions &&
+                    (peer.heard || line.reaches(job_rank(member))));
+  }
+  if (kind_ == Kind::end_of_program) return lost;
+  return waited_ > time_limit + (failing ? last_words : 0);
+}
+
+std::string WaitView::describe(int member) const {
+  const Peer& peer = this->peer(member);
+  const auto state = [&]() -> std::string {
+    if (!peer.heard || peer.unanswered >= questions) return "does not answer";
+    if (peer.phase == Phase::failed) return "has failed";
+    if (peer.phase == Phase::left) return "has left the program";
+    if (peer.call.front() != '\0') return fmt::format("in {}", peer.call.data());
+    return "outside any call";
+  };
+  return fmt::format("rank {} ({})", job_rank(member), state());
+}
+
+std::string WaitView::describe_timeout(double time_limit, bool connected) const {
+  const std::string place =
+      kind_ == Kind::call ? fmt::format("in {}", wait_.call.name) : "at the end of the program";
+  std::string whom;
+  int count = 0;
+  for (int member = 0; member < members(); ++member) {
+    if (!is_missing(member)) continue;
+    if (++count > most_named) continue;
+    whom += count == 1 ? " for " : ", ";
+    whom += connected ? describe(member) : fmt::format("rank {}", job_rank(member));
+  }
+  if (count > most_named) whom += fmt::format(" and {} more", count - most_named);
+  if (!connected && wait_.call.peer < 0) whom = " for other ranks";
+  return fmt::format("waited {:.3g} s{} {}, which is the limit set by WEFT_TIMEOUT", time_limit,
+                     whom, place);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,96 @@
+#include "comm/watched_job.hpp"
+
+#include <fmt/core.h>
+
+#include "comm/control_socket.hpp"
+#include "comm/mpi_watchdog.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace weft::detail {
+namespace {
+
+/// The communicator on which ranks begin one collective call: to leave.
+constexpr std::uint64_t end_id = 1;
+
+/// Some launchers take a process that calls exit for one that is done.
+void report_exit(int code, void* process) {
+  // A child that the program has forked is none of the job's.
+  if (getpid() != *static_cast<pid_t*>(process)) return;
+  if (MpiWatchdog::instance().phase() != Phase::running || job_is_ending()) return;
+  const std::string reason =
+      fmt::format("the program called exit({}) before it had left launch", code);
+  end_job(job_rank(), reason.c_str(), code == 0 ? 1 : code);
+}
+
+void report_exits() {
+  static pid_t process = 0;
+  if (process == 0) on_exit(report_exit, &process);
+  process = getpid();
+}
+
+std::vector<ControlAddress> exchange(Transport& world, const ControlAddress& mine) {
+  std::vector<ControlAddress> all(static_cast<std::size_t>(world.size()));
+  Parts parts;
+  parts.make_even(world.size(), sizeof(mine));
+  world.all_gather(ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine), sizeof(mine)),
+                   Memory(reinterpret_cast<std::uint8_t*>(all.data()), parts.extent()), parts,
+                   When::now);
+  return all;
+}
+
+}  // namespace
+
+WatchedJob::WatchedJob(Transport& world, bool one_host) {
+  if (world.size() > 1) connect(world, one_host);
+  std::vector<int> ranks(static_cast<std::size_t>(world.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  end_ = MpiWatchdog::instance().add(end_id, std::move(ranks), world.rank(),
+                                     WaitView::Kind::end_of_program);
+  MpiWatchdog::instance().enter(Phase::running);
+  report_exits();
+}
+
+void WatchedJob::connect(Transport& world, bool one_host) {
+  std::shared_ptr<ControlSocket> socket;
+  ControlAddress mine;
+  try {
+    socket = std::make_shared<ControlSocket>(one_host);
+    mine = socket->address();
+  } catch (const std::system_error&) {
+    // Without it the time limit still holds, but nobody knows who is missing.
+    mine.port = 0;
+  }
+  std::vector<ControlAddress> all = exchange(world, mine);
+  connected_ = std::all_of(all.begin(), all.end(),
+                           [](const ControlAddress& each) { return each.port != 0; });
+  if (!connected_) return;
+  socket->connect(world.rank(), std::move(all));
+  MpiWatchdog::instance().connect(socket);
+  // Whether datagrams arrive at all is known best before somebody is missing.
+  for (const int neighbour : {world.rank() + 1, world.rank() - 1}) {
+    ControlMessage question;
+    question.kind = ControlKind::ask;
+    socket->send((neighbour + world.size()) % world.size(), question);
+  }
+}
+
+WatchedJob::~WatchedJob() {
+  wait_.reset();
+  MpiWatchdog::instance().remove(end_);
+}
+
+void WatchedJob::leave(bool failed) {
+  const WatchedCollective call(*end_, "launch", false);
+  MpiWatchdog::instance().enter(failed ? Phase::failed : Phase::left);
+  if (!failed) wait_.emplace(*end_, call.call());
+}
+
+}  // namespace weft::detail

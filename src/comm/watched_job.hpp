@@ -1,0 +1,35 @@
+#pragma once
+
+#include <weft/comm/transport.hpp>
+
+#include "comm/mpi_watch.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace weft::detail {
+
+/// A rank's time in launch, as the watchdogs of the other ranks see it.
+class WatchedJob {
+ public:
+  /// Collective over the transport of all ranks of an MPI job; `one_host` if they all are on one.
+  WatchedJob(Transport& world, bool one_host);
+  ~WatchedJob();
+  WatchedJob(const WatchedJob&) = delete;
+  WatchedJob& operator=(const WatchedJob&) = delete;
+
+  /// The ranks can settle among them which one reports a failure.
+  bool is_connected() const { return connected_; }
+  /// This rank has left the program's function. From now on whoever waits for it waits in vain; and
+  /// it waits for those who still run, for as long as they answer.
+  void leave(bool failed);
+
+ private:
+  void connect(Transport& world, bool one_host);
+
+  bool connected_ = false;
+  std::shared_ptr<WatchedComm> end_;
+  std::optional<WatchedWait> wait_;
+};
+
+}  // namespace weft::detail

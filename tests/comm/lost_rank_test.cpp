@@ -1,0 +1,197 @@
+// No rank of an MPI job waits longer than its time limit for one that has left, hangs or is
+// stopped. Seen from outside: the job ends in time, with one message, and leaves nothing behind.
+
+#include "support/shell.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+namespace {
+
+using weft::test::Ended;
+
+/// Starting a job takes longer on a busy machine than anything that is tested here.
+constexpr double to_start = 3;
+
+int occurrences(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+bool is_running(const std::string& mark) {
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(process.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    if (line.find(mark) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// Those who were told to end may take a moment.
+bool ends_soon(const std::string& mark) {
+  for (int i = 0; i < 30 && is_running(mark); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return !is_running(mark);
+}
+
+/// Runs a program; nothing of it may be left.
+Ended run(const std::string& program, int ranks, double time_limit) {
+  static int runs = 0;
+  const std::string mark = fmt::format("run_{}_{}", getpid(), ++runs);
+  Ended ended = weft::test::run_shell(
+      fmt::format("export WEFT_QUIET=1 WEFT_TIMEOUT={}", time_limit),
+      fmt::format("{} -n {} " WEFT_TEST_PROGRAM_DIR "/{} {}", WEFT_MPIEXEC, ranks, program, mark));
+  EXPECT_TRUE(ends_soon(mark)) << program << " left processes behind";
+  return ended;
+}
+
+/// The job fails within `seconds`, and says `message` and nothing else of ours.
+void expect_one_message(const Ended& ended, double seconds, const std::string& message) {
+  EXPECT_NE(ended.code, 0) << ended.output;
+  EXPECT_LT(ended.seconds, seconds + to_start) << ended.output;
+  EXPECT_EQ(occurrences(ended.output, "weft: "), 1) << ended.output;
+  EXPECT_EQ(occurrences(ended.output, "weft: " + message), 1) << ended.output << message;
+}
+
+class LostRank : public testing::TestWithParam<int> {
+ protected:
+  static int ranks() { return GetParam(); }
+  static int last() { return ranks() - 1; }
+  static Ended run(const std::string& action, double time_limit) {
+    return ::run("lost_rank_program " + action, ranks(), time_limit);
+  }
+
+  static void expect_left(const std::string& action, const std::string& call) {
+    // The time limit is far beyond the time that a rank that has left is noticed in.
+    const Ended ended = run(action, 40);
+    if (ranks() == 2 || call == "recv" || call == "send") {
+      expect_one_message(
+          ended, 2,
+          fmt::format("rank {} of {} failed: it left the program while rank 0 was waiting for it "
+                      "in {}\n",
+                      last(), ranks(), call));
+    } else {  // any of those that wait may report it
+      expect_one_message(
+          ended, 2,
+          fmt::format("rank {} of {} failed: it left the program while rank ", last(), ranks()));
+      EXPECT_EQ(occurrences(ended.output, fmt::format("was waiting for it in {}\n", call)), 1)
+          << ended.output;
+    }
+  }
+
+  static void expect_timeout(const std::string& action, const std::string& message) {
+    const Ended ended = run(action, 2);
+    expect_one_message(ended, 2 + 3, "rank ");
+    EXPECT_EQ(occurrences(ended.output, message), 1) << ended.output << message;
+    EXPECT_GT(ended.seconds, 2);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(OnProcesses, LostRank, testing::Values(2, 4));
+
+TEST_P(LostRank, that_returned_early_is_named) { expect_left("return_early", "allreduce"); }
+
+TEST_P(LostRank, that_returns_while_others_wait_is_named) {
+  expect_left("return_while_others_wait", "allreduce");
+}
+
+TEST_P(LostRank, that_returned_before_it_sent_is_named) {
+  expect_left("return_before_sending", "recv");
+}
+
+TEST_P(LostRank, that_returned_before_it_received_is_named) {
+  expect_left("return_before_receiving", "send");
+}
+
+TEST_P(LostRank, that_returned_from_a_part_is_named) {
+  expect_left("return_from_a_part", "barrier");
+}
+
+TEST_P(LostRank, that_returned_before_a_begun_call_is_named) {
+  expect_left("return_from_a_begun_call", "allreduce");
+}
+
+TEST_P(LostRank, that_is_stopped_is_named_after_the_time_limit) {
+  expect_timeout("stop", fmt::format("of {} failed: waited 2 s for rank {} (does not answer) in "
+                                     "allreduce, which is the limit set by WEFT_TIMEOUT\n",
+                                     ranks(), last()));
+}
+
+TEST_P(LostRank, that_is_stopped_when_others_are_done_is_named) {
+  expect_timeout("stop_when_others_are_done",
+                 fmt::format("of {} failed: waited 2 s for rank {} (does not answer) at the end of "
+                             "the program, which is the limit set by WEFT_TIMEOUT\n",
+                             ranks(), last()));
+}
+
+TEST_P(LostRank, that_hangs_is_named_after_the_time_limit) {
+  expect_timeout("hang", fmt::format("of {} failed: waited 2 s for rank {} (outside any call) in "
+                                     "allreduce, which is the limit set by WEFT_TIMEOUT\n",
+                                     ranks(), last()));
+}
+
+TEST_P(LostRank, that_waits_elsewhere_is_named_after_the_time_limit) {
+  const Ended ended = run("hang_in_another_call", 2);
+  expect_one_message(ended, 2 + 3, "rank ");
+  // Both kinds of rank wait too long; either may report it.
+  const int by_others =
+      occurrences(ended.output, fmt::format("for rank {} (in recv) in allreduce", last()));
+  const int by_last = occurrences(ended.output, "for rank 0 (in allreduce) in recv");
+  EXPECT_EQ(by_others + by_last, 1) << ended.output;
+}
+
+TEST_P(LostRank, that_called_exit_is_named) {
+  for (const int code : {3, 0}) {
+    const Ended ended = run(fmt::format("exit_{}", code), 40);
+    expect_one_message(ended, 2,
+                       fmt::format("rank {} of {} failed: the program called exit({}) before it "
+                                   "had left launch\n",
+                                   last(), ranks(), code));
+  }
+}
+
+TEST_P(LostRank, among_several_that_fail_is_one_that_is_named) {
+  const Ended ended = run("fail_together", 40);
+  expect_one_message(ended, 2, "rank ");
+  int told = 0;
+  for (int rank = 1; rank < ranks(); ++rank) {
+    told += occurrences(ended.output,
+                        fmt::format("weft: rank {} of {} failed: the sky is falling on rank {}\n",
+                                    rank, ranks(), rank));
+  }
+  EXPECT_EQ(told, 1) << ended.output;
+}
+
+TEST_P(LostRank, is_none_that_finishes_early) {
+  const Ended ended = run("finish_early", 1);
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, "done\n");
+  EXPECT_GT(ended.seconds, 3);
+}
+
+TEST_P(LostRank, is_none_that_has_done_its_part) {
+  const Ended ended = run("contribute_and_finish", 20);
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, fmt::format("gathered {}\ndone\n", ranks()));
+}
+
+TEST(LostRankOfOthers, is_missed_after_the_time_limit) {
+  const Ended ended = run("embedded_program", 2, 2);
+  expect_one_message(ended, 2 + 3,
+                     "rank 0 of 2 failed: waited 2 s for other ranks in allreduce, which is the "
+                     "limit set by WEFT_TIMEOUT\n");
+}
+
+}  // namespace

@@ -1,0 +1,145 @@
+// What lost_rank_test runs as an MPI job: the first argument says what becomes of the last rank,
+// and what the others do meanwhile.
+
+#include <weft/comm/group.hpp>
+#include <weft/comm/launch.hpp>
+#include <weft/comm/print.hpp>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using weft::Comm;
+
+bool is_last(const Comm& world) { return world.rank() == world.size() - 1; }
+
+void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+/// The others wait for the last rank in a collective, which it does not enter.
+void lose_last(const Comm& world, const std::function<void()>& lose) {
+  world.barrier();
+  if (is_last(world)) {
+    lose();
+  } else {
+    world.allreduce(1.0);
+  }
+}
+
+void return_early(const Comm& world) {
+  lose_last(world, [] {});
+}
+
+void return_while_others_wait(const Comm& world) {
+  lose_last(world, [] { sleep(1.5); });
+}
+
+void return_before_sending(const Comm& world) {
+  double number = 0;
+  if (world.rank() == 0) world.recv(weft::Memory(&number, 1), world.size() - 1);
+}
+
+void return_before_receiving(const Comm& world) {
+  const std::vector<double> much(1'000'000);
+  if (world.rank() == 0) world.send(much, world.size() - 1);
+}
+
+/// A communicator that the last rank has freed by the time it is found to be missing.
+void return_from_a_part(const Comm& world) {
+  const Comm part = world.split(0, -world.rank());
+  part.barrier();
+  if (!is_last(world)) part.barrier();
+}
+
+void return_from_a_begun_call(const Comm& world) {
+  if (is_last(world)) return;
+  double sum = 1;
+  world.start_allreduce(weft::ConstMemory(&sum, 1), weft::Memory(&sum, 1)).wait();
+}
+
+void stop(const Comm& world) {
+  lose_last(world, [] { std::raise(SIGSTOP); });
+}
+
+void stop_when_others_are_done(const Comm& world) {
+  world.barrier();
+  if (is_last(world)) std::raise(SIGSTOP);
+}
+
+void hang(const Comm& world) {
+  lose_last(world, [] { sleep(60); });
+}
+
+void hang_in_another_call(const Comm& world) {
+  double number = 0;
+  lose_last(world, [&] { world.recv(weft::Memory(&number, 1), 0); });
+}
+
+void call_exit(const Comm& world, int code) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  lose_last(world, [&] { std::exit(code); });
+}
+
+void fail_together(const Comm& world) {
+  world.barrier();
+  if (world.rank() > 0) {
+    throw std::runtime_error("the sky is falling on rank " + std::to_string(world.rank()));
+  }
+  world.barrier();
+}
+
+/// The last rank is done; the others compute for longer than a rank may wait, then go on without
+/// it.
+void finish_early(const Comm& world) {
+  const Comm others = world.split(is_last(world) ? -1 : 0, world.rank());
+  if (is_last(world)) return;
+  sleep(3);
+  others.barrier();
+}
+
+/// The last rank has done its part in a call that the others still wait in.
+void contribute_and_finish(const Comm& world) {
+  const std::array<double, 1> mine = {1.0};
+  std::vector<double> all(static_cast<std::size_t>(world.size()));
+  if (world.rank() == world.size() - 2) sleep(2);
+  world.gather(mine, all, 0);
+  if (world.rank() > 0) return;
+  double sum = 0;
+  for (const double each : all) sum += each;
+  weft::print(world, "gathered {}\n", sum);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return weft::launch(argc, argv, std::function<int(Comm)>([&](const Comm& world) {
+                        const std::map<std::string, std::function<void(Comm)>> actions = {
+                            {"return_early", return_early},
+                            {"return_while_others_wait", return_while_others_wait},
+                            {"return_before_sending", return_before_sending},
+                            {"return_before_receiving", return_before_receiving},
+                            {"return_from_a_part", return_from_a_part},
+                            {"return_from_a_begun_call", return_from_a_begun_call},
+                            {"stop", stop},
+                            {"stop_when_others_are_done", stop_when_others_are_done},
+                            {"hang", hang},
+                            {"hang_in_another_call", hang_in_another_call},
+                            {"exit_3", [](const Comm& all) { call_exit(all, 3); }},
+                            {"exit_0", [](const Comm& all) { call_exit(all, 0); }},
+                            {"fail_together", fail_together},
+                            {"finish_early", finish_early},
+                            {"contribute_and_finish", contribute_and_finish},
+                        };
+                        actions.at(argv[1])(world);
+                        weft::print(world, "done\n");
+                        return 0;
+                      }));
+}
