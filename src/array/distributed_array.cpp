@@ -58,6 +58,14 @@ std::vector<index_t> differences(const std::vector<index_t>& splits) {
 
 }  // namespace
 
+void detail::refuse_moved_from() { refuse("the array has been moved from"); }
+
+template <Scalar T>
+void DistributedArray<T>::require_memory() const {
+  layout();
+  require(count_ == 0, "the array is a view of nothing yet: call rebind() first");
+}
+
 template <Scalar T>
 DistributedArray<T>::DistributedArray(Layout layout, ViewOf memory)
     : layout_(std::move(layout)),
@@ -109,6 +117,7 @@ DistributedArray<T> DistributedArray<T>::unbound_view(Layout layout) {
 
 template <Scalar T>
 void DistributedArray<T>::rebind(T* data) {
+  layout();
   require(is_view_, "DistributedArray::rebind: this array is not a view, but owns its memory");
   data_ = data;
   for (DistributedArray& part : parts_) {
@@ -119,7 +128,7 @@ void DistributedArray<T>::rebind(T* data) {
 
 template <Scalar T>
 DistributedArray<T>::DistributedArray(const DistributedArray& other)
-    : DistributedArray(other.layout_, uninitialized) {
+    : DistributedArray(other.layout(), uninitialized) {
   weft::copy(other, *this);
 }
 
@@ -165,7 +174,7 @@ std::span<T> DistributedArray<T>::local() {
     throw DeviceError("DistributedArray::local: the elements are on " + to_string(device()) +
                       ", where the host cannot reach them; use to_host()");
   }
-  return {data_, static_cast<std::size_t>(count_)};
+  return {data(), static_cast<std::size_t>(count_)};
 }
 
 template <Scalar T>
@@ -175,7 +184,7 @@ std::span<const T> DistributedArray<T>::local() const {
 
 template <Scalar T>
 DistributedArray<T>& DistributedArray<T>::part(int index) {
-  layout_.part(index);  // complains if there is none
+  layout().part(index);  // complains if there is none
   return parts_[static_cast<std::size_t>(index)];
 }
 
@@ -187,22 +196,23 @@ const DistributedArray<T>& DistributedArray<T>::part(int index) const {
 template <Scalar T>
 std::vector<T> DistributedArray<T>::to_host() const {
   std::vector<T> values(static_cast<std::size_t>(count_));
-  copy_bytes(values.data(), Device::cpu(), data_, device(), bytes_of(count_, sizeof(T)));
+  copy_bytes(values.data(), Device::cpu(), data(), device(), bytes_of(count_, sizeof(T)));
   return values;
 }
 
 template <Scalar T>
 void DistributedArray<T>::from_host(std::span<const T> values) {
+  layout();
   require(static_cast<index_t>(values.size()) == count_,
           "DistributedArray::from_host: {} values given, but this rank has {} elements",
           values.size(), count_);
-  copy_bytes(data_, device(), values.data(), Device::cpu(), bytes_of(count_, sizeof(T)));
+  copy_bytes(data(), device(), values.data(), Device::cpu(), bytes_of(count_, sizeof(T)));
 }
 
 template <Scalar T>
 void DistributedArray<T>::fill(T value) {
   dispatch(device(), [&](auto where) {
-    kernels::fill(where, count_, kernel_value(value), kernel_cast(data_));
+    kernels::fill(where, count_, kernel_value(value), kernel_cast(data()));
   });
 }
 
@@ -240,6 +250,13 @@ DistributedArray<T> DistributedArray<T>::from_root(Layout layout, std::span<cons
           ? ""
           : fmt::format("DistributedArray::from_root: {} values given, {} expected on this rank",
                         values.size(), expected));
+  if (layout.ndim() == 0) {
+    T value = comm.rank() == root ? values[0] : T{};
+    comm.broadcast(Memory(&value, 1), root);
+    DistributedArray result(std::move(layout), uninitialized);
+    result.fill(value);
+    return result;
+  }
   const Layout whole = Layout::on_rank(comm, layout.shape(), root).on(Device::cpu());
   DistributedArray source(whole, uninitialized);
   source.from_host(values);
@@ -269,12 +286,11 @@ DistributedArray<T> DistributedArray<T>::reshape(const Shape& to) const {
     });
     return result;
   };
-  if (layout_.is_replicated()) {
-    return reinterpreted(*this, Layout::replicated(comm(), to).on(device()));
-  }
+  if (layout_.is_replicated()) return reinterpreted(*this, layout_.replicated_like(to));
   require(to.ndim() > 0, "DistributedArray::reshape: a single number cannot be cut");
-  require(layout_.reduction_comm() == comm() || comm().size() == 1,
-          "DistributedArray::reshape: not for layouts within groups; redistribute first");
+  require(!layout_.is_within_groups(),
+          "DistributedArray::reshape: not for layouts that are cut within groups; redistribute "
+          "first");
   const std::vector<index_t> splits = flat_splits(layout_);
   if (splits.empty())
     return redistribute(Layout::scatter(comm(), shape()).on(device())).reshape(to);
@@ -301,7 +317,7 @@ template <Scalar T>
 std::vector<T> DistributedArray<T>::gather(int root) const {
   require(root >= 0 && root < comm().size(),
           "DistributedArray::gather: there is no rank {} among {} ranks", root, comm().size());
-  if (layout_.ndim() == 0) return comm().rank() == root ? to_host() : std::vector<T>();
+  if (shape().ndim() == 0) return comm().rank() == root ? to_host() : std::vector<T>();
   return redistribute(Layout::on_rank(comm(), shape(), root).on(device())).to_host();
 }
 

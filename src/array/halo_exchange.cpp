@@ -7,8 +7,10 @@
 #include "array/box_kernels.hpp"
 #include "array/checks.hpp"
 #include "array/halo_plan.hpp"
+#include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
+#include "core/option_checks.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -21,6 +23,15 @@ using detail::GhostRun;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
+std::string text_of(const std::vector<HaloWidth>& widths, const HaloOptions& options) {
+  std::string text = "widths";
+  for (const HaloWidth& width : widths) {
+    text += fmt::format(" {{{}, {}}}", width.before, width.after);
+  }
+  return fmt::format("{}, boundary {}{}", text, static_cast<int>(options.boundary),
+                     options.corners ? ", corners" : "");
+}
+
 }  // namespace
 
 /// The exchange of one axis after the other. What a rank sends along an axis is a slab: some planes
@@ -29,8 +40,10 @@ template <Scalar T>
 class HaloExchange<T>::Plan {
  public:
   Plan(const Layout& layout, std::vector<HaloWidth> widths, HaloOptions options)
-      : layout_(layout), widths_(std::move(widths)), options_(options), local_(layout.box().shape) {
+      : layout_(layout), widths_(std::move(widths)), options_(options) {
+    detail::agree_on_plan("HaloExchange", {&layout}, dtype_of<T>, text_of(widths_, options));
     check();
+    local_ = layout.box().shape;
     for (int axis = 0; axis < layout_.ndim(); ++axis) passes_.push_back(make_pass(axis));
     for (Pass& pass : passes_) connect(pass);
   }
@@ -79,13 +92,13 @@ class HaloExchange<T>::Plan {
   T* ghosts(int axis, Side side) {
     Pass& pass = passes_[checked(axis)];
     pass.zeros_are_set = false;
-    return pass.ghosts[at(static_cast<int>(side))].data();
+    return pass.ghosts[checked(side)].data();
   }
   const T* ghosts(int axis, Side side) const {
-    return passes_[checked(axis)].ghosts[at(static_cast<int>(side))].data();
+    return passes_[checked(axis)].ghosts[checked(side)].data();
   }
   const Shape& ghost_shape(int axis, Side side) const {
-    return passes_[checked(axis)].ghost_shapes[at(static_cast<int>(side))];
+    return passes_[checked(axis)].ghost_shapes[checked(side)];
   }
 
   PaddedPart<T> padded(const DistributedArray<T>& x);
@@ -133,6 +146,8 @@ class HaloExchange<T>::Plan {
     std::vector<Message> outgoing = {};  // this rank's planes that others want
     std::vector<Message> incoming = {};
     std::vector<std::unique_ptr<SlabReader>> readers = {};  // of incoming, if it is read directly
+    bool is_plain = false;  // slabs are parts of the array, without ghost cells of other axes
+    bool is_read_directly = false;  // receivers read the sender's array
     bool has_zeros = false;
     bool zeros_are_set = false;
     Group forward;
@@ -142,6 +157,10 @@ class HaloExchange<T>::Plan {
   void check() const;
   std::size_t checked(int axis) const {
     return at(normalize_axis(axis, layout_.ndim(), "HaloExchange"));
+  }
+  static std::size_t checked(Side side) {
+    detail::require_enumerator(side, Side::after, "HaloExchange", "side");
+    return at(static_cast<int>(side));
   }
   Pass make_pass(int axis);
   void connect(Pass& pass);
@@ -156,15 +175,9 @@ class HaloExchange<T>::Plan {
     for (const GhostRun& run : message.runs) planes += run.length;
     return planes * pass.plane.count();
   }
-  /// Slabs are parts of the array, without ghost cells of other axes.
-  bool is_plain(const Pass& pass) const { return pass.plane == local_.with(pass.axis, 1); }
-  /// Receivers read the sender's array.
-  bool is_read_directly(const Pass& pass) const {
-    return is_plain(pass) && layout_.comm().shares_memory(layout_.device());
-  }
   /// A message whose planes are one run of the array is sent from there.
   bool lies_in_one_run(const Pass& pass, const Message& message) const {
-    return message.runs.size() == 1 && message.runs[0].step == 1 && is_plain(pass) &&
+    return message.runs.size() == 1 && message.runs[0].step == 1 && pass.is_plain &&
            local_.count(0, pass.axis) == 1;
   }
   /// A message that fills one side exactly is received there.
@@ -244,6 +257,7 @@ class HaloExchange<T>::Plan {
 template <Scalar T>
 void HaloExchange<T>::Plan::check() const {
   const Shape& shape = layout_.shape();
+  detail::require_enumerator(options_.boundary, Boundary::edge, "HaloExchange", "boundary");
   require(static_cast<int>(widths_.size()) == shape.ndim(),
           "HaloExchange: {} widths given for an array of {}", widths_.size(), to_string(shape));
   for (int axis = 0; axis < shape.ndim(); ++axis) {
@@ -271,6 +285,14 @@ typename HaloExchange<T>::Plan::Pass HaloExchange<T>::Plan::make_pass(int axis) 
   plane[axis] = 1;
   const bool empty = local_.count() == 0;
   pass.plane = empty ? Shape(Index::filled(layout_.ndim(), 0)) : Shape(plane);
+  // Decided by what all ranks see alike: a rank that is read from must pass its array, not a slab.
+  bool has_earlier_halo = false;
+  for (int earlier = 0; options_.corners && earlier < axis; ++earlier) {
+    has_earlier_halo =
+        has_earlier_halo || widths_[at(earlier)].before + widths_[at(earlier)].after > 0;
+  }
+  pass.is_plain = !has_earlier_halo;
+  pass.is_read_directly = pass.is_plain && layout_.comm().shares_memory(layout_.device());
   for (const index_t width : {widths_[at(axis)].before, widths_[at(axis)].after}) {
     pass.ghost_shapes.push_back(empty ? pass.plane : pass.plane.with(axis, width));
     pass.ghosts.emplace_back(pass.ghost_shapes.back().count(), layout_.device());
@@ -334,7 +356,7 @@ void HaloExchange<T>::Plan::connect(Pass& pass) {
     const index_t count = slab_count(pass, message);
     if (!fills_a_side(pass, message)) message.buffer = Buffer<T>(count, device);
     const Memory room(landing(pass, message), count, device);
-    if (is_read_directly(pass)) {
+    if (pass.is_read_directly) {
       const auto number = static_cast<std::size_t>(&message - pass.incoming.data());
       pass.readers.push_back(
           std::make_unique<SlabReader>(*this, static_cast<std::size_t>(pass.axis), number));
@@ -385,7 +407,7 @@ template <Scalar T>
 void HaloExchange<T>::Plan::pack(Pass& pass) {
   for (std::size_t index = 0; index < pass.outgoing.size(); ++index) {
     const Message& message = pass.outgoing[index];
-    if (is_read_directly(pass)) {
+    if (pass.is_read_directly) {
       pass.forward.redirect_send(index, array_);
       continue;
     }
@@ -526,44 +548,49 @@ template <Scalar T>
 HaloExchange<T>::~HaloExchange() = default;
 
 template <Scalar T>
+typename HaloExchange<T>::Plan& HaloExchange<T>::plan() const {
+  require(plan_ != nullptr, "the HaloExchange has been moved from");
+  return *plan_;
+}
+template <Scalar T>
 const Layout& HaloExchange<T>::layout() const {
-  return plan_->layout();
+  return plan().layout();
 }
 template <Scalar T>
 HaloWidth HaloExchange<T>::width(int axis) const {
-  return plan_->width(axis);
+  return plan().width(axis);
 }
 template <Scalar T>
 index_t HaloExchange<T>::message_count() const {
-  return plan_->message_count();
+  return plan().message_count();
 }
 template <Scalar T>
 void HaloExchange<T>::start(const DistributedArray<T>& x) {
-  plan_->start(x);
+  plan().start(x);
 }
 template <Scalar T>
 void HaloExchange<T>::finish() {
-  plan_->finish();
+  plan().finish();
 }
 template <Scalar T>
 void HaloExchange<T>::run_adjoint(DistributedArray<T>& x) {
-  plan_->run_adjoint(x);
+  plan().run_adjoint(x);
 }
 template <Scalar T>
 T* HaloExchange<T>::ghosts(int axis, Side side) {
-  return plan_->ghosts(axis, side);
+  return plan().ghosts(axis, side);
 }
 template <Scalar T>
 const T* HaloExchange<T>::ghosts(int axis, Side side) const {
-  return std::as_const(*plan_).ghosts(axis, side);
+  return std::as_const(plan()).ghosts(axis, side);
 }
 template <Scalar T>
 const Shape& HaloExchange<T>::ghost_shape(int axis, Side side) const {
-  return plan_->ghost_shape(axis, side);
+  return plan().ghost_shape(axis, side);
 }
 template <Scalar T>
 PaddedPart<T> HaloExchange<T>::padded(const DistributedArray<T>& x) const {
-  return plan_->padded(x);
+  return plan().padded(x);
 }
 
 #define INSTANTIATE(T) template class HaloExchange<T>;

@@ -1,5 +1,8 @@
-#include <weft/array/layout.hpp>
+#include "array/layout_node.hpp"
+
 #include <weft/core/error.hpp>
+
+#include "array/hash.hpp"
 
 #include <fmt/format.h>
 
@@ -43,6 +46,18 @@ Index compact_grid(const Shape& shape, int ranks) {
   return grid;
 }
 
+/// Groups that ranks see differently would leave some of them waiting for others.
+void require_same_groups(const Comm& comm, const std::vector<int>& names,
+                         const std::vector<index_t>& extents) {
+  detail::Hash hash;
+  for (const int name : names) hash.add(name);
+  for (const index_t extent : extents) hash.add(extent);
+  comm.agree_on(hash.value(), [&] {
+    return fmt::format("Layout::within groups [{}], extents [{}]", fmt::join(names, ", "),
+                       fmt::join(extents, ", "));
+  });
+}
+
 /// Renames groups to 0, 1, 2, ... in the order in which ranks name them.
 std::vector<int> numbered(std::span<const int> groups) {
   std::map<int, int> number;
@@ -55,61 +70,12 @@ std::vector<int> numbered(std::span<const int> groups) {
 
 }  // namespace
 
-/// How the ranks of a group divide the array.
-struct Layout::Recipe {
-  enum class Kind : std::uint8_t { scatter, bricks, replicated };
-
-  Kind kind = Kind::replicated;
-  int axis = 0;
-  /// Of every rank, for a scatter along parts that the caller has chosen.
-  std::vector<index_t> extents = {};
-  /// Of the bricks of each group, unless they are to be found.
-  std::vector<Index> grids = {};
-  /// Of each axis of the bricks of each group, unless they are even.
-  std::vector<std::vector<std::vector<index_t>>> splits = {};
-  /// The axes from the one along which ranks of bricks are far apart to the one along which they
-  /// are neighbours; 0, 1, 2, ... unless given.
-  std::vector<int> order = {};
-
-  int axis_at(int level) const { return order.empty() ? level : order[at(level)]; }
-
-  Index grid_for(const Shape& shape, std::size_t group, int ranks) const {
-    Index cells = Index::filled(shape.ndim(), 1);
-    if (kind == Kind::scatter) cells[axis] = ranks;
-    if (kind == Kind::bricks) cells = grids.empty() ? compact_grid(shape, ranks) : grids[group];
-    return cells;
-  }
-};
-
-struct Layout::Node {
-  /// The ranks that together have the array once, and how they divide it.
-  struct GroupPlan {
-    std::vector<int> members;
-    Index grid;
-    std::vector<std::vector<index_t>> splits;
-  };
-
-  Node(const Comm& on_comm, Device on_device)
-      : comm(on_comm), device(on_device), reduction(on_comm) {}
-
-  const GroupPlan& plan(int rank) const { return plans[at(groups[at(rank)])]; }
-
-  Comm comm;
-  Device device;
-  std::vector<Layout> parts;  // of a stack; what follows is of one that is not
-
-  Shape shape;
-  Recipe recipe;
-  std::vector<int> groups;
-  std::vector<int> positions;  // of each rank within its group
-  std::vector<GroupPlan> plans;
-  std::vector<Box> boxes;
-  Comm reduction;
-
-  // Made when first asked for, by all ranks together.
-  mutable std::vector<std::shared_ptr<const Node>> reduced;
-  mutable std::vector<std::shared_ptr<const Comm>> lines;
-};
+Index Layout::Recipe::grid_for(const Shape& shape, std::size_t group, int ranks) const {
+  Index cells = Index::filled(shape.ndim(), 1);
+  if (kind == Kind::scatter) cells[axis] = ranks;
+  if (kind == Kind::bricks) cells = grids.empty() ? compact_grid(shape, ranks) : grids[group];
+  return cells;
+}
 
 Layout Layout::make(const Comm& comm, const Shape& shape, const Recipe& recipe,
                     std::vector<int> groups, const Comm& reduction) {
@@ -226,7 +192,7 @@ Layout Layout::stack(std::vector<Layout> parts) {
 
 Layout Layout::on(Device device) const {
   require_available(device);
-  auto node = std::make_shared<Node>(*node_);
+  auto node = std::make_shared<Node>(this->node());
   node->device = device;
   for (Layout& part : node->parts) part = part.on(device);
   node->reduced.assign(node->reduced.size(), nullptr);
@@ -237,20 +203,23 @@ Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& e
   require(groups.size() == at(comm().size()), "Layout::within: {} groups given for {} ranks",
           groups.size(), comm().size());
   const std::vector<int> names = numbered(groups);
-  // One communicator for all parts of a stack, so that they can share messages.
-  return within(names, extents, comm().split(names[at(comm().rank())]));
+  require_same_groups(comm(), names, extents);
+  // One communicator for all parts of a stack, so that they can share messages. One group of all
+  // ranks has the one that there is.
+  const bool one = std::all_of(names.begin(), names.end(), [](int name) { return name == 0; });
+  return within(names, extents, one ? comm() : comm().split(names[at(comm().rank())]));
 }
 
 Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& extents,
                       const Comm& reduction) const {
   if (is_stack()) {
     std::vector<Layout> parts;
-    for (const Layout& part : node_->parts) {
+    for (const Layout& part : node().parts) {
       parts.push_back(part.within(groups, extents, reduction));
     }
     return stack(std::move(parts));
   }
-  Recipe recipe = node_->recipe;
+  Recipe recipe = block().recipe;
   require(extents.empty() ||
               (extents.size() == at(comm().size()) && recipe.kind == Recipe::Kind::scatter),
           "Layout::within: {} extents given for {}", extents.size(), describe());
@@ -258,6 +227,11 @@ Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& e
   recipe.splits.clear();
   recipe.extents = extents;
   return make(comm(), shape(), recipe, {groups.begin(), groups.end()}, reduction).on(device());
+}
+
+Layout Layout::replicated_like(const Shape& other) const {
+  const Node& node = block();
+  return make(comm(), other, {}, node.groups, node.reduction).on(device());
 }
 
 Layout Layout::without(int axis) const {
@@ -373,158 +347,6 @@ Layout Layout::permuted(std::span<const int> axes) const {
     }
   }
   return make(comm(), Shape(reordered(shape())), recipe, node.groups, node.reduction).on(device());
-}
-
-const Comm& Layout::comm() const { return node_->comm; }
-Device Layout::device() const { return node_->device; }
-bool Layout::is_stack() const { return !node_->parts.empty(); }
-
-int Layout::part_count() const { return static_cast<int>(node_->parts.size()); }
-
-const Layout& Layout::part(int index) const {
-  require(index >= 0 && index < part_count(), "Layout::part: there is no part {} among {}", index,
-          part_count());
-  return node_->parts[at(index)];
-}
-
-index_t Layout::count() const {
-  if (!is_stack()) return shape().count();
-  index_t total = 0;
-  for (const Layout& part : node_->parts) {
-    require(!__builtin_add_overflow(total, part.count(), &total),
-            "Layout::count: the stack has more elements than 64 bits can count");
-  }
-  return total;
-}
-
-index_t Layout::local_count() const { return local_count(comm().rank()); }
-
-index_t Layout::local_count(int rank) const {
-  if (!is_stack()) return box(rank).shape.count();
-  index_t total = 0;
-  for (const Layout& part : node_->parts) total += part.local_count(rank);
-  return total;
-}
-
-const Layout::Node& Layout::block() const {
-  require(!is_stack(), "a stack has no shape of its own: ask its parts");
-  return *node_;
-}
-
-const Shape& Layout::shape() const { return block().shape; }
-const Box& Layout::box() const { return box(comm().rank()); }
-
-const Box& Layout::box(int rank) const {
-  require_rank(rank, comm().size(), "Layout::box");
-  return block().boxes[at(rank)];
-}
-
-int Layout::owner(const Index& position) const {
-  require(position.ndim() == ndim() && Box{Index::filled(ndim(), 0), shape()}.contains(position),
-          "Layout::owner: {} is outside of an array of {}", to_string(position),
-          to_string(shape()));
-  if (box().contains(position)) return comm().rank();
-  Index cell = Index::filled(ndim(), 0);
-  for (int axis = 0; axis < ndim(); ++axis) {
-    const auto ends = splits(axis).subspan(1);
-    cell[axis] = std::upper_bound(ends.begin(), ends.end(), position[axis]) - ends.begin();
-  }
-  return rank_at(cell);
-}
-
-const Index& Layout::grid() const { return block().plan(comm().rank()).grid; }
-
-std::span<const index_t> Layout::splits(int axis) const {
-  axis = normalize_axis(axis, ndim(), "Layout::splits");
-  return block().plan(comm().rank()).splits[at(axis)];
-}
-
-Index Layout::coordinates(int rank) const {
-  require_rank(rank, comm().size(), "Layout::coordinates");
-  const Index& cells = block().plan(rank).grid;
-  Index cell = Index::filled(ndim(), 0);
-  if (is_replicated()) return cell;
-  index_t position = node_->positions[at(rank)];
-  for (int level = ndim() - 1; level >= 0; --level) {
-    const int axis = node_->recipe.axis_at(level);
-    cell[axis] = position % cells[axis];
-    position /= cells[axis];
-  }
-  return cell;
-}
-
-int Layout::rank_at(const Index& cell) const {
-  if (is_replicated()) return comm().rank();
-  const Node::GroupPlan& plan = block().plan(comm().rank());
-  index_t position = 0;
-  for (int level = 0; level < ndim(); ++level) {
-    const int axis = node_->recipe.axis_at(level);
-    position = position * plan.grid[axis] + cell[axis];
-  }
-  return plan.members[at(static_cast<int>(position))];
-}
-
-int Layout::group(int rank) const {
-  require_rank(rank, comm().size(), "Layout::group");
-  return block().groups[at(rank)];
-}
-
-bool Layout::is_replicated() const { return block().recipe.kind == Recipe::Kind::replicated; }
-
-const Comm& Layout::group_comm() const { return block().reduction; }
-
-const Comm& Layout::reduction_comm() const {
-  static const Comm none = Comm::self().split(-1);
-  const Node& node = block();
-  return is_replicated() || node.reduction.size() == 1 ? none : node.reduction;
-}
-
-Comm Layout::line_comm(int axis) const {
-  const Node& node = block();
-  axis = normalize_axis(axis, ndim(), "Layout::line_comm");
-  std::shared_ptr<const Comm>& cached = node.lines[at(axis)];
-  if (cached != nullptr) return *cached;
-  if (!is_cut(axis)) return Comm::self().split(-1);
-  if (grid()[axis] == Shape(grid()).count()) return node.reduction;
-  Index first = coordinates(comm().rank());
-  first[axis] = 0;
-  cached = std::make_shared<const Comm>(node.reduction.split(rank_at(first)));
-  return *cached;
-}
-
-bool operator==(const Layout& a, const Layout& b) {
-  if (a.node_ == b.node_) return true;
-  if (a.node_ == nullptr || b.node_ == nullptr) return false;  // moved from
-  const Layout::Node& left = *a.node_;
-  const Layout::Node& right = *b.node_;
-  if (left.comm != right.comm || left.device != right.device) return false;
-  if (a.is_stack() || b.is_stack()) return left.parts == right.parts;
-  return left.shape == right.shape && left.boxes == right.boxes;
-}
-
-std::string Layout::describe() const {
-  if (is_stack()) {
-    std::string text;
-    for (const Layout& part : node_->parts) text += (text.empty() ? "" : ", ") + part.describe();
-    return "stack of [" + text + "]";
-  }
-  const Node& node = *node_;
-  std::string how;
-  switch (node.recipe.kind) {
-    case Recipe::Kind::scatter:
-      how = fmt::format("cut along axis {}", node.recipe.axis);
-      if (!node.recipe.extents.empty()) {
-        const std::span shown(node.recipe.extents.data(), at(std::min(8, comm().size())));
-        how +=
-            fmt::format(" into [{}{}]", fmt::join(shown, ", "), comm().size() > 8 ? ", ..." : "");
-      }
-      break;
-    case Recipe::Kind::bricks: how = fmt::format("in bricks of {}", to_string(grid())); break;
-    case Recipe::Kind::replicated: how = comm().size() == 1 ? "whole" : "replicated"; break;
-  }
-  if (node.plans.size() > 1) how += fmt::format(" within {} groups", node.plans.size());
-  return fmt::format("{} {} over {} rank{} on {}", to_string(shape()), how, comm().size(),
-                     comm().size() == 1 ? "" : "s", to_string(device()));
 }
 
 }  // namespace weft

@@ -5,6 +5,7 @@
 
 #include "array/box_kernels.hpp"
 #include "array/checks.hpp"
+#include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 
 #include <algorithm>
@@ -12,12 +13,21 @@
 namespace weft {
 namespace {
 
-/// The part of rank `to`'s box that it gets from rank `from`: the ranks of its own group have the
-/// whole array between them, and a replica needs nobody.
+/// The ranks that have the array between them from which this rank takes its part, in the order of
+/// group_comm().
+std::vector<int> sources_of(const Layout& source) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < source.comm().size(); ++rank) {
+    if (source.group(rank) == source.group(source.comm().rank())) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+/// The part of rank `to`'s box that it gets from rank `from` of its group; a replica needs nobody.
 Box transfer(const Layout& source, int from, const Layout& target, int to) {
-  Box none{source.box(from).offset, Shape(Index::filled(source.ndim(), 0))};
-  if (source.group(from) != source.group(to)) return none;
-  if (source.is_replicated() && from != to) return none;
+  if (source.is_replicated() && from != to) {
+    return {source.box(from).offset, Shape(Index::filled(source.ndim(), 0))};
+  }
   return intersect(source.box(from), target.box(to));
 }
 
@@ -31,10 +41,12 @@ bool is_one_run(const Box& part, const Box& box) {
   return true;
 }
 
-/// Whether any rank gets something from another; all ranks come to the same conclusion.
-bool moves_between_ranks(const Layout& source, const Layout& target) {
-  if (source.is_replicated() || source.comm().size() == 1) return false;
-  for (int rank = 0; rank < source.comm().size(); ++rank) {
+/// Whether any rank of a group gets something from another; all of them come to the same
+/// conclusion.
+bool moves_between_ranks(const Layout& source, const std::vector<int>& group,
+                         const Layout& target) {
+  if (source.is_replicated() || group.size() == 1) return false;
+  for (const int rank : group) {
     const Box& box = target.box(rank);
     if (intersect(source.box(rank), box).shape.count() != box.shape.count()) return true;
   }
@@ -43,18 +55,23 @@ bool moves_between_ranks(const Layout& source, const Layout& target) {
 
 }  // namespace
 
-/// What one rank sends to, or gets from, all others: regions of its array, and where they lie in
-/// the buffer that is sent or received. Where every region is one run of the array, that is the
-/// array.
+/// What one rank sends to, or gets from, the others of its group: regions of its array, and where
+/// they lie in the buffer that is sent or received. Where every region is one run of the array,
+/// that is the array.
 template <Scalar T>
 class Redistribution<T>::Plan final : public PeerReader {
  public:
   Plan(const Layout& from, const Layout& to)
-      : from_(from), to_(to), messages_(moves_between_ranks(from, to)), rank_(from.comm().rank()) {
-    direct_ = from.comm().shares_memory(from.device());
-    for (int peer = 0; peer < from.comm().size(); ++peer) {
-      outgoing_.add(transfer(from, rank_, to, peer), from.box(), peer == rank_);
-      incoming_.add(transfer(from, peer, to, rank_), to.box(), peer == rank_);
+      : from_(from),
+        to_(to),
+        comm_(from.group_comm()),
+        group_(sources_of(from)),
+        messages_(moves_between_ranks(from, group_, to)),
+        direct_(comm_.shares_memory(from.device())) {
+    const int rank = from.comm().rank();
+    for (const int peer : group_) {
+      outgoing_.add(transfer(from, rank, to, peer), from.box(), peer == rank);
+      incoming_.add(transfer(from, peer, to, rank), to.box(), peer == rank);
     }
     outgoing_.finish();
     incoming_.finish();
@@ -66,33 +83,32 @@ class Redistribution<T>::Plan final : public PeerReader {
   void run(const DistributedArray<T>& x, DistributedArray<T>& y) {
     target_ = y.data();
     if (!messages_) {
-      read(rank_, x.data());
+      read(comm_.rank(), x.data());
       return;
     }
-    const Comm& comm = from_.comm();
     if (direct_) {
-      comm.read_peers(ConstMemory(x.data(), x.local_count(), from_.device()), outgoing_.parts,
-                      *this);
+      comm_.read_peers(ConstMemory(x.data(), x.local_count(), from_.device()), outgoing_.parts,
+                       incoming_.parts, *this);
       return;
     }
-    read(rank_, x.data());
-    for (int peer = 0; peer < comm.size() && !outgoing_.in_place; ++peer) pack(peer, x.data());
+    read(comm_.rank(), x.data());
+    for (int peer = 0; peer < comm_.size() && !outgoing_.in_place; ++peer) pack(peer, x.data());
     const ConstMemory in = outgoing_.in_place
                                ? ConstMemory(x.data(), x.local_count(), from_.device())
                                : ConstMemory(packed_);
     const Memory out =
         incoming_.in_place ? Memory(y.data(), y.local_count(), to_.device()) : Memory(received_);
-    comm.all_to_all_v(in, outgoing_.parts, out, incoming_.parts);
-    for (int peer = 0; peer < comm.size() && !incoming_.in_place; ++peer) unpack(peer, y.data());
+    comm_.all_to_all_v(in, outgoing_.parts, out, incoming_.parts);
+    for (int peer = 0; peer < comm_.size() && !incoming_.in_place; ++peer) unpack(peer, y.data());
   }
 
   bool needs_messages() const { return messages_; }
 
-  /// Takes this rank's region of a peer's array into the target.
+  /// Takes this rank's region of a peer's array into the target. Peers are counted in the group.
   void read(int peer, const void* memory) override {
     const Box& region = incoming_.regions[static_cast<std::size_t>(peer)];
     if (region.shape.count() == 0) return;
-    const Box& source = from_.box(peer);
+    const Box& source = from_.box(group_[static_cast<std::size_t>(peer)]);
     const T* from = static_cast<const T*>(memory) + detail::offset_in(source, region.offset);
     T* to = target_ + detail::offset_in(to_.box(), region.offset);
     copy_region(region.shape, from, source.shape, to, to_.box().shape);
@@ -138,9 +154,10 @@ class Redistribution<T>::Plan final : public PeerReader {
 
   Layout from_;
   Layout to_;
+  Comm comm_;               // of those that have the array
+  std::vector<int> group_;  // the same, as ranks of the layout's communicator
   bool messages_;
-  bool direct_ = false;
-  int rank_;
+  bool direct_;  // ranks read each other's arrays
   Regions outgoing_;
   Regions incoming_;
   Buffer<T> packed_;
@@ -151,6 +168,7 @@ class Redistribution<T>::Plan final : public PeerReader {
 template <Scalar T>
 Redistribution<T>::Redistribution(const Layout& from, const Layout& to) : from_(from), to_(to) {
   require(from.comm() == to.comm(), "Redistribution: the layouts are on different communicators");
+  detail::agree_on_plan("Redistribution", {&from, &to}, dtype_of<T>);
   require(from.device() == to.device(), "Redistribution: from {} to {}; copy between devices first",
           to_string(from.device()), to_string(to.device()));
   require(from.is_stack() == to.is_stack() && from.part_count() == to.part_count(),
@@ -175,6 +193,7 @@ Redistribution<T>::~Redistribution() = default;
 
 template <Scalar T>
 bool Redistribution<T>::needs_messages() const {
+  require(from_.valid(), "the Redistribution has been moved from");
   return plan_ != nullptr ? plan_->needs_messages()
                           : std::any_of(parts_.begin(), parts_.end(),
                                         [](const auto& part) { return part.needs_messages(); });
@@ -182,6 +201,7 @@ bool Redistribution<T>::needs_messages() const {
 
 template <Scalar T>
 void Redistribution<T>::run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+  require(from_.valid(), "the Redistribution has been moved from");
   detail::require_equal(x.layout(), from_, "Redistribution::run");
   detail::require_equal(y.layout(), to_, "Redistribution::run");
   if (plan_ != nullptr) plan_->run(x, y);

@@ -31,6 +31,13 @@ WEFT_FUNCTION double square_of(Complex<R> z, double scale) {
   return square_of(z.re, scale) + square_of(z.im, scale);
 }
 
+/// The power of a magnitude; no number but zero and infinity has an infinite one.
+WEFT_FUNCTION double power_of(double magnitude, double power) {
+  const double result = std::pow(magnitude, power);
+  const bool infinite = magnitude == 0 || magnitude == std::numeric_limits<double>::infinity();
+  return result > largest_term && !infinite ? largest_term : result;
+}
+
 // Once NaN, always NaN: comparisons with NaN are false.
 struct Larger {
   template <class A>
@@ -136,8 +143,9 @@ void norm_terms(Device device, index_t n, const T* x, NormTerm term, double powe
           out);
     case NormTerm::power:
       return reduce_into(
-          device, n, 0.0, [=] WEFT_KERNEL(index_t i) { return std::pow(wide_abs(x[i]), power); },
-          Add{}, out);
+          device, n, 0.0,
+          [=] WEFT_KERNEL(index_t i) { return power_of(wide_abs(x[i]) / scale, power); }, Add{},
+          out);
     case NormTerm::largest: return reduce_into(device, n, 0.0, magnitude_at, Larger{}, out);
     case NormTerm::smallest: break;
   }
@@ -146,7 +154,7 @@ void norm_terms(Device device, index_t n, const T* x, NormTerm term, double powe
 
 template <class Device, class T>
 void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, const T* x,
-                      NormTerm term, double power, double* out) {
+                      NormTerm term, double power, const double* scale, double* out) {
   const auto store = [=] WEFT_KERNEL(index_t o, index_t k, double result) {
     out[o * inner + k] = result;
   };
@@ -174,7 +182,8 @@ void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, co
       return reduce(
           device, outer, n, inner, 0.0,
           [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
-            return std::pow(wide_abs(x[(o * n + i) * inner + k]), power);
+            const double magnitude = wide_abs(x[(o * n + i) * inner + k]);
+            return power_of(scale == nullptr ? magnitude : magnitude / scale[o * inner + k], power);
           },
           Add{}, store);
     case NormTerm::largest:
@@ -211,13 +220,35 @@ void raise(Device device, index_t n, double power, const double* x, R* y) {
   }
 }
 
-#define INSTANTIATE_REAL(R)                                   \
-  template void min(WEFT_THIS_DEVICE, index_t, const R*, R*); \
-  template void max(WEFT_THIS_DEVICE, index_t, const R*, R*); \
-  template void raise(WEFT_THIS_DEVICE, index_t, double, const double*, R*);
+template <class Device>
+void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term, double* out) {
+  reduce_into(
+      device, n, 0.0,
+      [=] WEFT_KERNEL(index_t i) { return is_out_of_range(sums[i], term) ? 1.0 : 0.0; }, Add{},
+      out);
+}
+
+template <class Device, class R>
+void raise_scaled(Device device, index_t n, double order, NormTerm term, const double* sums,
+                  const double* scale, const double* scaled, R* y) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    if (!is_out_of_range(sums[i], term)) return;
+    // Where the element that scales is zero or infinite, so is the norm.
+    const bool plain = scale[i] == 0 || scale[i] == std::numeric_limits<double>::infinity();
+    y[i] = static_cast<R>(plain ? scale[i] : scale[i] * std::pow(scaled[i], 1 / order));
+  });
+}
+
+#define INSTANTIATE_REAL(R)                                                              \
+  template void min(WEFT_THIS_DEVICE, index_t, const R*, R*);                            \
+  template void max(WEFT_THIS_DEVICE, index_t, const R*, R*);                            \
+  template void raise(WEFT_THIS_DEVICE, index_t, double, const double*, R*);             \
+  template void raise_scaled(WEFT_THIS_DEVICE, index_t, double, NormTerm, const double*, \
+                             const double*, const double*, R*);
 INSTANTIATE_REAL(float)
 INSTANTIATE_REAL(double)
 #undef INSTANTIATE_REAL
+template void count_out_of_range(WEFT_THIS_DEVICE, index_t, const double*, NormTerm, double*);
 template void to_ordered_bits(WEFT_THIS_DEVICE, index_t, bool, double*);
 template void from_ordered_bits(WEFT_THIS_DEVICE, index_t, double*);
 
@@ -230,7 +261,7 @@ template void from_ordered_bits(WEFT_THIS_DEVICE, index_t, double*);
   template void norm_terms(WEFT_THIS_DEVICE, index_t, const T*, NormTerm, double, double,         \
                            double*);                                                              \
   template void norm_terms_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, const T*, NormTerm, \
-                                 double, double*);
+                                 double, const double*, double*);
 INSTANTIATE(float)
 INSTANTIATE(double)
 INSTANTIATE(Complex<float>)

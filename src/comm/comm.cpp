@@ -372,29 +372,32 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
                     });
 }
 
+/// Compares what ranks send to each other with what they expect.
+void Comm::verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& received) const {
+  if (!state().checking) return;
+  verify(state(), {code(CallKind::all_to_all), type_code(in), any, any, any, any});
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<index_t> mine(ranks);
+  std::vector<index_t> theirs(ranks);
+  for (int peer = 0; peer < size(); ++peer) mine[static_cast<std::size_t>(peer)] = sent.count(peer);
+  Parts one_each;
+  one_each.make_even(size(), 1);
+  state().transport->all_to_all(mine, one_each, theirs, one_each, When::now);
+  int wrong = 0;
+  while (wrong < size() - 1 && theirs[static_cast<std::size_t>(wrong)] == received.count(wrong)) {
+    ++wrong;
+  }
+  agree_on_count(*this, theirs[static_cast<std::size_t>(wrong)], received.count(wrong), wrong,
+                 rank(), "all_to_all");
+}
+
 Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
                             When when) const {
   require_same(in, out, "all_to_all");
   require_parts(state(), sent, in, "in", "all_to_all");
   require_parts(state(), received, out, "out", "all_to_all");
   require_no_overlap(in, out, nullptr, "all_to_all");
-  if (state().checking) {
-    verify(state(), {code(CallKind::all_to_all), type_code(in), any, any, any, any});
-    const auto ranks = static_cast<std::size_t>(size());
-    std::vector<index_t> mine(ranks);
-    std::vector<index_t> theirs(ranks);
-    for (int peer = 0; peer < size(); ++peer)
-      mine[static_cast<std::size_t>(peer)] = sent.count(peer);
-    Parts one_each;
-    one_each.make_even(size(), 1);
-    state().transport->all_to_all(mine, one_each, theirs, one_each, When::now);
-    int wrong = 0;
-    while (wrong < size() - 1 && theirs[static_cast<std::size_t>(wrong)] == received.count(wrong)) {
-      ++wrong;
-    }
-    agree_on_count(*this, theirs[static_cast<std::size_t>(wrong)], received.count(wrong), wrong,
-                   rank(), "all_to_all");
-  }
+  verify_all_to_all(in, sent, received);
   return issue_call(state_, CallKind::all_to_all, messages_of(state(), sent, in.dtype), in, out,
                     ReduceOp::sum, when,
                     [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
@@ -407,12 +410,21 @@ bool Comm::shares_memory(Device device) const {
   return transport != nullptr && transport->shares_memory();
 }
 
-void Comm::read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const {
+void Comm::read_peers(ConstMemory mine, const Parts& sent, const Parts& received,
+                      PeerReader& reader) const {
   detail::throw_if_held(state());
-  verify_if_checking(state(), {code(CallKind::all_to_all), type_code(mine), any, any, any, any});
+  require_memory(mine, "read_peers");
+  require(shares_memory(mine.where),
+          "Comm::read_peers: ranks cannot read each other's memory here");
+  require(sent.ranks() == size() && received.ranks() == size(),
+          "Comm::read_peers: {} parts to be read and {} to read, for {} ranks", sent.ranks(),
+          received.ranks(), size());
+  verify_all_to_all(mine, sent, received);
+  Transport* transport = carrier(state(), mine.where, "read_peers");
+  flush_gpu(state(), transport);
   record(state(), CallKind::all_to_all, messages_of(state(), sent, mine.dtype));
   const detail::CallTimer timer(state(), CallKind::all_to_all);
-  state().transport->read_peers(mine, reader);
+  transport->read_peers(mine, reader);
 }
 
 Request Comm::start_send(ConstMemory data, int to) const {

@@ -3,7 +3,9 @@
 #include "comm/comm_state.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 namespace weft::detail {
 namespace {
@@ -34,6 +36,47 @@ std::string describe(const Fingerprint& call) {
   if (call[4] >= 0) append(fmt::format("count {}", call[4]));
   if (call[5] >= 0) append(fmt::format("parts #{:x}", call[5] & 0xffff));
   return text + ")";
+}
+
+/// What each rank has to say, brought to all of them.
+class Sayings {
+ public:
+  Sayings(Transport& transport, std::string_view mine) {
+    const auto length = static_cast<index_t>(mine.size());
+    std::vector<index_t> lengths(static_cast<std::size_t>(transport.size()));
+    Parts one_each;
+    one_each.make_even(transport.size(), 1);
+    transport.all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
+    parts_ = Parts(std::move(lengths));
+    if (nothing()) return;
+    all_.resize(static_cast<std::size_t>(parts_.extent()));
+    transport.all_gather({mine.data(), length, DType::u8, Device::cpu()},
+                         {all_.data(), parts_.extent(), DType::u8, Device::cpu()}, parts_,
+                         When::now);
+  }
+
+  bool nothing() const { return parts_.extent() == 0; }
+  std::string_view of(int rank) const {
+    return std::string_view(all_).substr(static_cast<std::size_t>(parts_.offset(rank)),
+                                         static_cast<std::size_t>(parts_.count(rank)));
+  }
+
+ private:
+  Parts parts_;
+  std::string all_;
+};
+
+/// "rank 3", "ranks 0-2, 5".
+std::string name_ranks(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t first = 0; first < ranks.size();) {
+    std::size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += fmt::format("{}{}", first == 0 ? "" : ", ", ranks[first]);
+    if (last > first) text += fmt::format("{}{}", last == first + 1 ? ", " : "-", ranks[last]);
+    first = last + 1;
+  }
+  return text;
 }
 
 }  // namespace
@@ -86,30 +129,16 @@ void Comm::agree(std::string_view complaint) const {
   detail::throw_if_held(state());
   const Transport::Step step(*state().transport, "agree");
   flush();
-  const auto length = static_cast<index_t>(complaint.size());
-  std::vector<index_t> lengths(static_cast<std::size_t>(size()));
-  Parts one_each;
-  one_each.make_even(size(), 1);
-  state().transport->all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
-  const Parts parts(std::move(lengths));
-  if (parts.extent() == 0) return;
-
-  std::string all(static_cast<std::size_t>(parts.extent()), ' ');
-  state().transport->all_gather({complaint.data(), length, DType::u8, Device::cpu()},
-                                {all.data(), parts.extent(), DType::u8, Device::cpu()}, parts,
-                                When::now);
+  const detail::Sayings said(*state().transport, complaint);
+  if (said.nothing()) return;
   // The same complaint is told once, with all who made it.
   std::string text;
   for (int peer = 0; peer < size(); ++peer) {
-    const auto said = [&](int who) {
-      return std::string_view(all).substr(static_cast<std::size_t>(parts.offset(who)),
-                                          static_cast<std::size_t>(parts.count(who)));
-    };
-    if (said(peer).empty()) continue;
+    if (said.of(peer).empty()) continue;
     int first = 0;
     int same = 0;
     for (int other = size() - 1; other >= 0; --other) {
-      if (said(other) != said(peer)) continue;
+      if (said.of(other) != said.of(peer)) continue;
       first = other;
       ++same;
     }
@@ -117,9 +146,39 @@ void Comm::agree(std::string_view complaint) const {
     const std::string who = same == size() ? "all ranks"
                             : same == 1    ? fmt::format("rank {}", peer)
                                            : fmt::format("rank {} and {} more", peer, same - 1);
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", who, said(peer));
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", who, said.of(peer));
   }
   throw AgreedError(text);
+}
+
+void Comm::agree_on(std::uint64_t number, const std::function<std::string()>& describe) const {
+  if (size() == 1) return;
+  if (checks_calls()) verify(state(), {detail::agree_code, -1, -1, -1, -1, -1});
+  flush();
+  std::array<std::uint64_t, 2> range = {number, ~number};
+  state().transport->allreduce(range, range, ReduceOp::max, When::now);
+  if (range[0] == ~range[1]) return;
+
+  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(size()));
+  Parts one_each;
+  one_each.make_even(size(), 1);
+  state().transport->all_gather(ConstMemory(&number, 1), numbers, one_each, When::now);
+  const detail::Sayings said(*state().transport, describe());
+  std::string text;
+  for (int peer = 0; peer < size(); ++peer) {
+    const auto mine = numbers.begin() + peer;
+    if (std::find(numbers.begin(), mine, *mine) != mine) continue;
+    std::vector<int> same;
+    bool is_only = true;  // the text alone would not tell it from another's
+    for (int other = 0; other < size(); ++other) {
+      const bool equal = numbers[static_cast<std::size_t>(other)] == *mine;
+      if (equal) same.push_back(other);
+      if (!equal && said.of(other) == said.of(peer)) is_only = false;
+    }
+    text += fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", detail::name_ranks(same),
+                        said.of(peer), is_only ? "" : fmt::format(" #{:04x}", *mine & 0xffff));
+  }
+  throw AgreedError("ranks differ in what must be the same on all of them: " + text);
 }
 
 }  // namespace weft

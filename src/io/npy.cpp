@@ -23,13 +23,6 @@ using detail::File;
 using detail::SharedFile;
 using detail::together;
 
-bool is_within_groups(const Layout& layout) {
-  for (int rank = 0; rank < layout.comm().size(); ++rank) {
-    if (layout.group(rank) != layout.group(0)) return true;
-  }
-  return false;
-}
-
 Index reversed(const Index& index) {
   Index result = index;
   for (int axis = 0; axis < index.ndim(); ++axis) result[axis] = index[index.ndim() - 1 - axis];
@@ -84,7 +77,7 @@ void write_npy(const std::string& path, const DistributedArray<T>& x) {
           "write_npy: a .npy file has one array, but this is a {}; write each part() to a file of "
           "its own",
           layout.describe());
-  require(!is_within_groups(layout),
+  require(!layout.is_within_groups(),
           "write_npy: every group of ranks has an array of its own in {}; redistribute() it to a "
           "layout of all ranks first",
           layout.describe());

@@ -3,7 +3,6 @@
 #include <weft/core/error.hpp>
 
 #include "op/gemm.hpp"
-#include "op/replicated_like.hpp"
 
 namespace weft {
 namespace {
@@ -95,7 +94,7 @@ LinearOperator<T> fredholm1(DistributedArray<T> kernel, const Fredholm1Options& 
   }
   const auto vectors = [&](index_t rows) {
     const Shape whole{shape[0], rows, options.nz};
-    if (options.replicated) return detail::replicated_like(layout, whole);
+    if (options.replicated) return layout.replicated_like(whole);
     const auto uncut = [](index_t extent) {
       return [=](std::span<const index_t>) -> std::vector<index_t> { return {0, extent}; };
     };

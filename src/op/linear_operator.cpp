@@ -58,6 +58,8 @@ void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
 
 }  // namespace
 
+void detail::refuse_moved_operator() { refuse("the operator has been moved from"); }
+
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
   bytes += other.bytes;
@@ -111,14 +113,14 @@ void LinearOperator<D, R>::adjoint(const DistributedArray<R>& y, DistributedArra
 
 template <Scalar D, Scalar R>
 LinearOperator<D, D> LinearOperator<D, R>::normal() const {
-  if (auto shorter = node_->normal()) return *shorter;
+  if (auto shorter = known().normal()) return *shorter;
   return weft::adjoint(*this) * *this;
 }
 
 template <Scalar D, Scalar R>
 std::string LinearOperator<D, R>::describe() const {
   std::string text;
-  append_tree(*node_, 0, text);
+  append_tree(known(), 0, text);
   return text;
 }
 

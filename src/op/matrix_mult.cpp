@@ -93,7 +93,7 @@ Layout along(const Layout& matrix, int axis, const Shape& shape) {
                     static_cast<int>(matrix.coordinates(rank)[1 - axis]));
     whole = whole && extents.back() == shape[0];
   }
-  if (whole) return detail::replicated_like(matrix, shape);
+  if (whole) return matrix.replicated_like(shape);
   if (std::set<int>(lines.begin(), lines.end()).size() == 1) {
     return Layout::scatter(matrix.comm(), shape, 0, extents).on(matrix.device());
   }

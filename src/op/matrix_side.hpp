@@ -3,7 +3,7 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/op/operator_node.hpp>
 
-#include "op/replicated_like.hpp"
+#include "op/peers.hpp"
 
 #include <optional>
 

@@ -102,12 +102,8 @@ LinearOperator<T> restriction(const Layout& layout, std::span<const index_t> ind
     require(index >= 0 && index < n, "restriction: index {} is outside of axis {} of {}", index,
             axis, to_string(layout.shape()));
   }
-  bool is_cut = false;  // for any group of ranks, so that all ranks come to the same conclusion
-  for (int rank = 0; rank < layout.comm().size(); ++rank) {
-    is_cut = is_cut || layout.box(rank).shape[axis] != n;
-  }
   const auto unsorted = std::is_sorted_until(indices.begin(), indices.end());
-  if (is_cut && unsorted != indices.end()) {
+  if (layout.is_cut_anywhere(axis) && unsorted != indices.end()) {
     refuse(
         "restriction: index {} follows {}; they must ascend where the axis is cut, and axis {} "
         "of {} is. Redistribute first, or sort them",

@@ -6,7 +6,7 @@
 
 #include "array/box_kernels.hpp"
 #include "op/gemm.hpp"
-#include "op/replicated_like.hpp"
+#include "op/peers.hpp"
 #include "op/scaling.hpp"
 
 namespace weft {

@@ -40,13 +40,6 @@ int longest_axis(const Layout& layout, F is_right) {
   return longest;
 }
 
-bool has_groups(const Layout& layout) {
-  for (int rank = 0; rank < layout.comm().size(); ++rank) {
-    if (layout.group(rank) != 0) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool is_whole(const Layout& layout, int axis) {
@@ -60,7 +53,7 @@ bool is_whole(const Layout& layout, int axis) {
 Layout made_whole(const Layout& layout, int axis) {
   const index_t extent = layout.shape()[axis];
   const int other = longest_axis(layout, [&](int any) { return is_whole(layout, any); });
-  if (other < 0 && layout.ndim() > 1 && !has_groups(layout)) {
+  if (other < 0 && layout.ndim() > 1 && !layout.is_within_groups()) {
     const int longest = longest_axis(layout, [&](int any) { return any != axis; });
     return Layout::scatter(layout.comm(), layout.shape(), longest).on(layout.device());
   }

@@ -26,8 +26,7 @@ void SumSpace::add(const Layout& layout) {
     for (int index = 0; index < layout.part_count(); ++index) add(layout.part(index));
     return;
   }
-  const bool is_within_group = layout.group_comm().size() < comm_.size();
-  (is_within_group ? has_groups_ : has_common_parts_) = true;
+  (layout.is_within_groups() ? has_groups_ : has_common_parts_) = true;
   const Comm& comm = layout.reduction_comm();
   const index_t count = layout.local_count();
   if (ranges_.empty() || !(ranges_.back().comm == comm)) {

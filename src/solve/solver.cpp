@@ -44,14 +44,6 @@ bool can_record(const Comm& comm, Device device) {
   return route == "self" || route == "nccl";
 }
 
-bool is_within_groups(const Layout& layout) {
-  if (!layout.is_stack()) return layout.group_comm().size() != layout.comm().size();
-  for (int index = 0; index < layout.part_count(); ++index) {
-    if (is_within_groups(layout.part(index))) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string_view to_string(StopReason reason) {
@@ -73,7 +65,7 @@ AnySolver::AnySolver(std::string name, const Layout& domain, const Layout& range
     : name_(std::move(name)),
       comm_(domain.comm()),
       device_(domain.device()),
-      has_groups_(is_within_groups(domain) || is_within_groups(range)),
+      has_groups_(domain.is_within_groups() || range.is_within_groups()),
       options_(options),
       start_(std::chrono::steady_clock::now()),
       records_(capturable && !has_groups_ && can_record(comm_, device_)) {

@@ -306,9 +306,11 @@ TEST(Layout, is_equal_if_the_elements_are_at_the_same_places) {
         const Layout& b = second[j].layout;
         if (a.comm() != b.comm()) continue;
         bool same = true;
-        for (int rank = 0; rank < a.comm().size(); ++rank)
-          same = same && a.box(rank) == b.box(rank);
+        for (int rank = 0; rank < a.comm().size(); ++rank) {
+          same = same && a.box(rank) == b.box(rank) && a.group(rank) == b.group(rank);
+        }
         EXPECT_EQ(a == b, same) << first[i].name << " and " << first[j].name;
+        EXPECT_EQ(a.hash() == b.hash(), same) << first[i].name << " and " << first[j].name;
       }
     }
     const Layout rows = Layout::scatter(comm, {6, 5});

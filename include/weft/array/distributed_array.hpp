@@ -30,6 +30,10 @@ class LocalView {
   Shape shape_;
 };
 
+namespace detail {
+[[noreturn]] void refuse_moved_from();
+}
+
 /// Says that the elements of a new array will be written before they are read.
 struct Uninitialized {};
 inline constexpr Uninitialized uninitialized;
@@ -51,7 +55,8 @@ class DistributedArray {
   void rebind(T* data);
   /// Takes this rank's part of a global array that every rank has. No messages.
   static DistributedArray from_global(Layout layout, std::span<const T> values);
-  /// Distributes an array that `root` has; other ranks pass nothing. One all_to_all.
+  /// Distributes an array that `root` has; other ranks pass nothing. One all_to_all (a broadcast,
+  /// if it has no axes).
   static DistributedArray from_root(Layout layout, std::span<const T> values, int root);
 
   DistributedArray(const DistributedArray& other);
@@ -62,17 +67,27 @@ class DistributedArray {
   DistributedArray& operator=(DistributedArray&& other);
   ~DistributedArray() = default;
 
-  const Layout& layout() const { return layout_; }
-  const Comm& comm() const { return layout_.comm(); }
-  Device device() const { return layout_.device(); }
-  const Shape& shape() const { return layout_.shape(); }
-  const Shape& local_shape() const { return layout_.box().shape; }
-  const Index& offset() const { return layout_.box().offset; }
+  // An array that has been moved from can be assigned to; all else throws.
+
+  const Layout& layout() const {
+    if (!layout_.valid()) [[unlikely]]
+      detail::refuse_moved_from();
+    return layout_;
+  }
+  const Comm& comm() const { return layout().comm(); }
+  Device device() const { return layout().device(); }
+  const Shape& shape() const { return layout().shape(); }
+  const Shape& local_shape() const { return layout().box().shape; }
+  const Index& offset() const { return layout().box().offset; }
 
   /// This rank's elements: on the device, and, if the host may touch them, as a span and as a grid.
   index_t local_count() const { return count_; }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
+  T* data() {
+    if (data_ == nullptr) [[unlikely]]
+      require_memory();
+    return data_;
+  }
+  const T* data() const { return const_cast<DistributedArray*>(this)->data(); }
   std::span<T> local();
   std::span<const T> local() const;
   LocalView<T> view() { return {local().data(), local_shape()}; }
@@ -92,7 +107,7 @@ class DistributedArray {
     requires std::invocable<F&, const Index&>
   void fill(F f);
 
-  DistributedArray zeros_like() const { return DistributedArray(layout_); }
+  DistributedArray zeros_like() const { return DistributedArray(layout()); }
   DistributedArray copy() const { return *this; }
   /// The same elements in another layout of the same shape: one all_to_all, or none.
   DistributedArray redistribute(const Layout& to) const;
@@ -109,6 +124,8 @@ class DistributedArray {
   };
   DistributedArray(Layout layout, ViewOf memory);
   void make_parts();
+  /// Complains where there is none, but should be.
+  void require_memory() const;
 
   Layout layout_;
   Buffer<T> memory_;  // empty for a view
@@ -142,11 +159,11 @@ template <Scalar T>
 template <class F>
   requires std::invocable<F&, const Index&>
 void DistributedArray<T>::fill(F f) {
-  const Box& box = layout_.box();
+  const Box& box = layout().box();
 #if defined(__CUDACC__)
   if constexpr (detail::runs_on_gpu<F>) {
     if (device().kind == DeviceKind::cuda) {
-      detail::fill_on_gpu(device(), box, count_, data_, f);
+      detail::fill_on_gpu(device(), box, count_, data(), f);
       return;
     }
   }
@@ -155,10 +172,11 @@ void DistributedArray<T>::fill(F f) {
   constexpr index_t chunk = 1 << 18;
   const bool here = device().host_accessible();
   std::vector<T> staged(static_cast<std::size_t>(here ? 0 : std::min(count_, chunk)));
+  T* const elements = data();
   Index at = box.offset;
   for (index_t first = 0; first < count_; first += chunk) {
     const index_t n = std::min(chunk, count_ - first);
-    T* values = here ? data_ + first : staged.data();
+    T* values = here ? elements + first : staged.data();
     for (index_t i = 0; i < n; ++i) {
       values[i] = detail::element<T>(f(static_cast<const Index&>(at)));
       for (int axis = at.ndim() - 1; axis >= 0; --axis) {
@@ -167,7 +185,7 @@ void DistributedArray<T>::fill(F f) {
       }
     }
     if (!here)
-      copy_bytes(data_ + first, device(), values, Device::cpu(),
+      copy_bytes(elements + first, device(), values, Device::cpu(),
                  sizeof(T) * static_cast<std::size_t>(n));
   }
 }

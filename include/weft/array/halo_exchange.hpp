@@ -45,6 +45,8 @@ struct PaddedPart {
 /// The array is not copied: ghost cells are kept in a buffer per axis and side. The buffer of axis
 /// a has the shape of the rank's part with the width along a and, if corners are wanted, extended
 /// by the halo along the axes before a.
+///
+/// Made by all ranks of a group together, which compare their layouts, widths and options.
 template <Scalar T>
 class HaloExchange {
  public:
@@ -82,6 +84,9 @@ class HaloExchange {
 
  private:
   class Plan;
+  /// Complains if it has been moved from.
+  Plan& plan() const;
+
   std::unique_ptr<Plan> plan_;
 };
 

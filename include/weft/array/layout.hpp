@@ -4,6 +4,7 @@
 #include <weft/core/device.hpp>
 #include <weft/core/shape.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -43,7 +44,8 @@ class Layout {
   /// The same kind of layout for each group of ranks by itself: ranks that have the same number in
   /// `groups` (one per rank) share one copy of the array. Collective, since reductions get a
   /// communicator per group. The array is cut anew for the ranks of a group, into equal parts
-  /// unless extents are given (one per rank, for a layout that is cut along one axis).
+  /// unless extents are given (one per rank, for a layout that is cut along one axis). With one
+  /// group of all ranks it is a layout like any other.
   Layout within(std::span<const int> groups, const std::vector<index_t>& extents = {}) const;
   /// What remains after a reduction along an axis. Collective the first time if the axis is cut.
   Layout without(int axis) const;
@@ -55,8 +57,14 @@ class Layout {
   /// Axis i is axes[i] of this layout; every rank keeps its elements.
   Layout permuted(std::span<const int> axes) const;
 
+  /// All of an array of another shape on every rank: a copy for each, of which those within the
+  /// groups of this layout are the same. No messages.
+  Layout replicated_like(const Shape& shape) const;
+
   const Comm& comm() const;
   Device device() const;
+  /// False once it has been moved from; every other query throws then.
+  bool valid() const { return node_ != nullptr; }
   bool is_stack() const;
   int part_count() const;
   const Layout& part(int index) const;
@@ -65,6 +73,9 @@ class Layout {
   index_t count() const;
   index_t local_count() const;
   index_t local_count(int rank) const;
+  /// There are several groups of ranks, each of which has an array (of a stack: some part) for
+  /// itself. All ranks get the same answer.
+  bool is_within_groups() const;
 
   // The rest is for layouts that are not stacks.
 
@@ -76,15 +87,21 @@ class Layout {
   /// A rank that has the element: this one if it does, else the one of its group.
   int owner(const Index& position) const;
 
-  /// Number of parts along each axis, and where each begins; splits end with the extent.
+  /// Number of parts along each axis, and where each begins; splits end with the extent. These are
+  /// of the group that this rank is in: others may be cut in other ways, or not at all.
   const Index& grid() const;
   std::span<const index_t> splits(int axis) const;
-  bool is_cut(int axis) const { return grid()[axis] > 1; }
+  bool is_cut(int axis) const;
+  /// For any group, along an axis or along some axis: all ranks get the same answer.
+  bool is_cut_anywhere(int axis) const;
+  bool is_cut_anywhere() const;
   /// The cell of a rank in the grid of its group, and the rank of this group in a cell.
   Index coordinates(int rank) const;
   int rank_at(const Index& cell) const;
-  /// The group that a rank belongs to, counted from 0.
+  /// The group that a rank belongs to, counted from 0, and how many groups there are: 1 unless the
+  /// layout is within groups.
   int group(int rank) const;
+  int group_count() const;
   /// Every rank (of each group) has all elements.
   bool is_replicated() const;
   /// The ranks of this rank's group, which have the array between them.
@@ -94,8 +111,11 @@ class Layout {
   /// Those of them that differ only in their place along an axis. Collective the first time.
   Comm line_comm(int axis) const;
 
-  /// The same elements at the same places, in memory of the same device. Costs no message.
+  /// The same elements at the same places, in memory of the same device, shared by the same groups
+  /// of ranks. Costs no message.
   friend bool operator==(const Layout& a, const Layout& b);
+  /// The same number for equal layouts, and on all ranks that have made the same one.
+  std::uint64_t hash() const;
   std::string describe() const;
 
  private:
@@ -106,6 +126,9 @@ class Layout {
                 const Comm& reduction) const;
   static Layout make(const Comm& comm, const Shape& shape, const Recipe& recipe,
                      std::vector<int> groups, const Comm& reduction);
+  /// What it knows; complains if it has been moved from.
+  const Node& node() const;
+  /// The same of one that is not a stack.
   const Node& block() const;
 
   std::shared_ptr<const Node> node_;

@@ -9,7 +9,9 @@ namespace weft {
 /// Moves arrays from one layout to another of the same shape, as often as it is run: one
 /// all_to_all, and no allocation after construction. Its inverse, and its adjoint, is the one from
 /// `to` to `from`. Ranks of one process copy straight out of each other's arrays; others pack what
-/// they send.
+/// they send. Within groups, each rank takes its part from its group, and nothing leaves it.
+///
+/// Collective over the ranks of a group, which compare their layouts when they make one.
 template <Scalar T>
 class Redistribution {
  public:

@@ -5,6 +5,8 @@
 #include <weft/comm/stats.hpp>
 #include <weft/comm/transport.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,8 +79,10 @@ class Comm {
   /// Ranks can read each other's memory on this device: read_peers works.
   bool shares_memory(Device device) const;
   /// An all_to_all without copies in between: `reader` is called with the memory that each rank
-  /// passes as `mine`, this rank's included. `sent` tells the statistics what others will read.
-  void read_peers(ConstMemory mine, const Parts& sent, PeerReader& reader) const;
+  /// passes as `mine`, this rank's included. `sent` is what others will read there, and `received`
+  /// what this rank reads from them.
+  void read_peers(ConstMemory mine, const Parts& sent, const Parts& received,
+                  PeerReader& reader) const;
 
   /// The same for a message: begins to wait for the next one of a rank, as long as `like`, and
   /// calls `reader` with its memory. The sender's memory is its own again when its send is
@@ -119,6 +123,9 @@ class Comm {
   /// Makes a local complaint everybody's: if any rank passes a non-empty text, all ranks throw the
   /// same AgreedError, and the communicator remains usable.
   void agree(std::string_view complaint = {}) const;
+  /// Throws the same AgreedError on all ranks, which tells what each describes, unless all pass the
+  /// same number: a hash of that. Like agree(), it is collective, and not counted by stats().
+  void agree_on(std::uint64_t number, const std::function<std::string()>& describe) const;
   /// Gives up: every other rank leaves its calls with an AbortedError that tells the reason.
   void abort(const std::string& reason) const noexcept;
 
@@ -139,6 +146,7 @@ class Comm {
   detail::CommState& state() const;
   friend class Group;
   void flush() const;
+  void verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& received) const;
   Request do_barrier(When when) const;
   Request do_broadcast(Memory data, int root, When when) const;
   Request do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const;

@@ -8,6 +8,10 @@
 
 namespace weft {
 
+namespace detail {
+[[noreturn]] void refuse_moved_operator();
+}
+
 /// A linear map from arrays of D to arrays of R: a handle on an immutable node, cheap to copy.
 /// Sums, products and the rest of the algebra are in operator_algebra.hpp.
 ///
@@ -19,10 +23,13 @@ class LinearOperator {
   using Node = OperatorNode<D, R>;
   explicit LinearOperator(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
 
-  const Layout& domain() const { return node_->domain(); }
-  const Layout& range() const { return node_->range(); }
-  const std::string& name() const { return node_->name(); }
-  const std::shared_ptr<const Node>& node() const { return node_; }
+  const Layout& domain() const { return known().domain(); }
+  const Layout& range() const { return known().range(); }
+  const std::string& name() const { return known().name(); }
+  const std::shared_ptr<const Node>& node() const {
+    known();
+    return node_;
+  }
 
   /// y = alpha A x + beta y. With beta = 0, which is the default, y is not read. x and y must not
   /// share memory. Allocates nothing.
@@ -33,16 +40,23 @@ class LinearOperator {
   /// AᴴA, by a shorter way where the operator knows one.
   LinearOperator<D, D> normal() const;
 
-  Cost cost() const { return node_->cost(); }
-  Cost adjoint_cost() const { return node_->adjoint_cost(); }
-  bool capturable() const { return node_->capturable(); }
-  bool is_complex_linear() const { return node_->is_complex_linear(); }
-  bool is_zero() const { return node_->structure() == Node::Structure::zero; }
-  bool is_identity() const { return node_->structure() == Node::Structure::identity; }
+  Cost cost() const { return known().cost(); }
+  Cost adjoint_cost() const { return known().adjoint_cost(); }
+  bool capturable() const { return known().capturable(); }
+  bool is_complex_linear() const { return known().is_complex_linear(); }
+  bool is_zero() const { return known().structure() == Node::Structure::zero; }
+  bool is_identity() const { return known().structure() == Node::Structure::identity; }
   /// The operators it is made of as an indented tree, with layouts and costs.
   std::string describe() const;
 
  private:
+  /// Complains if it has been moved from.
+  const Node& known() const {
+    if (node_ == nullptr) [[unlikely]]
+      detail::refuse_moved_operator();
+    return *node_;
+  }
+
   std::shared_ptr<const Node> node_;
 };
 

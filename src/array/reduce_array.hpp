@@ -1,0 +1,98 @@
+#pragma once
+
+// What reductions of arrays are made of, for reductions.cpp and norms.cpp.
+
+#include <weft/array/reductions.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include "array/plan_agreement.hpp"
+
+namespace weft::detail {
+
+/// What a kernel leaves in memory of the device, given where to leave it: kernel(device, out).
+template <class A, class Kernel>
+A result_of(Device where, Kernel kernel) {
+  A value{};
+  if (where.host_accessible()) {
+    dispatch(where, [&](auto device) { kernel(device, &value); });
+    return value;
+  }
+  A* out = static_cast<A*>(scalar_scratch(where, sizeof(A)));
+  dispatch(where, [&](auto device) { kernel(device, out); });
+  copy_bytes(&value, Device::cpu(), out, where, sizeof(A));
+  return value;
+}
+
+/// f(layout, offset) for each layout in a stack that is not one itself; the elements of all of them
+/// follow one another in memory.
+template <class F>
+void for_each_leaf(const Layout& layout, index_t& offset, F& f) {
+  if (!layout.is_stack()) {
+    f(layout, offset);
+    offset += layout.local_count();
+    return;
+  }
+  for (int index = 0; index < layout.part_count(); ++index) {
+    for_each_leaf(layout.part(index), offset, f);
+  }
+}
+
+/// The parts of an array that are reduced over the same ranks, and so share one message.
+struct Share {
+  const Layout& whole;
+  const Comm& comm;  // not valid() if this rank has all of them
+
+  /// Combines local(offset, count) over the parts and over the ranks.
+  template <class A, class Combine, class Local>
+  A reduce(A identity, ReduceOp op, Combine combine, Local local) const {
+    A value = identity;
+    const auto visit = [&](const Layout& leaf, index_t first) {
+      if (leaf.reduction_comm() == comm) value = combine(value, local(first, leaf.local_count()));
+    };
+    index_t offset = 0;
+    for_each_leaf(whole, offset, visit);
+    return comm.valid() ? comm.allreduce(value, op) : value;
+  }
+};
+
+/// f(share) for each communicator that parts of an array are reduced over. What comes of a share is
+/// the same on all of its ranks, but not on those of other shares: whether to communicate further
+/// must be decided for each share by itself.
+template <class F>
+void for_each_share(const Layout& layout, F f) {
+  int leaf_number = 0;
+  const auto visit = [&](const Layout& leaf, index_t) {
+    const Comm& comm = leaf.reduction_comm();
+    const int mine = leaf_number++;
+    int number = 0;
+    bool is_first = true;
+    const auto look = [&](const Layout& other, index_t) {
+      if (number++ < mine && other.reduction_comm() == comm) is_first = false;
+    };
+    index_t offset = 0;
+    for_each_leaf(layout, offset, look);
+    if (is_first) f(Share{layout, comm});
+  };
+  index_t offset = 0;
+  for_each_leaf(layout, offset, visit);
+}
+
+/// Combines local(offset, count) over the parts of a stack and over the ranks.
+template <class A, class Combine, class Local>
+A reduce_array(const Layout& layout, A identity, ReduceOp op, Combine combine, Local local) {
+  A total = identity;
+  for_each_share(layout, [&](const Share& share) {
+    total = combine(total, share.reduce(identity, op, combine, local));
+  });
+  return total;
+}
+
+/// With WEFT_CHECK=1, that ranks reduce the same array, and have the same copies of it.
+template <Scalar T>
+void verify_if_checking(const char* who, const DistributedArray<T>& x) {
+  if (!x.comm().checks_calls()) return;
+  agree_on_plan(who, {&x.layout()}, dtype_of<T>);
+  verify_replicas(x);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,34 @@
+#pragma once
+
+// What options have in common: numbers that must make sense, and enumerators that must exist.
+
+#include <weft/core/error.hpp>
+
+#include <cmath>
+#include <type_traits>
+
+namespace weft::detail {
+
+/// An enumerator can be anything once it has been cast from a number. `last` is the last there is.
+template <class E>
+void require_enumerator(E value, E last, const char* who, const char* what) {
+  const auto number = static_cast<std::underlying_type_t<E>>(value);
+  require(number <= static_cast<std::underlying_type_t<E>>(last), "{}: there is no {} number {}",
+          who, what, static_cast<int>(number));
+}
+
+inline void require_finite(double value, const char* who, const char* what) {
+  require(std::isfinite(value), "{}: {} is {}, but must be finite", who, what, value);
+}
+
+inline void require_positive(double value, const char* who, const char* what) {
+  require(std::isfinite(value) && value > 0, "{}: {} is {}, but must be positive and finite", who,
+          what, value);
+}
+
+inline void require_not_negative(double value, const char* who, const char* what) {
+  require(std::isfinite(value) && value >= 0,
+          "{}: {} is {}, but must be finite and must not be negative", who, what, value);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,195 @@
+// Ranks whose layouts, or what else a plan is made from, differ: all of them are told who has what,
+// before one reads what another does not have.
+
+#include "array/layouts.hpp"
+
+#include <weft/array/halo_exchange.hpp>
+#include <weft/array/redistribute.hpp>
+#include <weft/array/reductions.hpp>
+
+#include "support/disagreement.hpp"
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::test {
+namespace {
+
+class Agreement : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (ranks() < 2) GTEST_SKIP() << "one rank cannot disagree with itself";
+  }
+};
+
+std::string last_rank(const Comm& comm) { return "rank " + std::to_string(comm.size() - 1) + ": "; }
+
+using Way = std::function<void(const Layout&)>;
+
+std::vector<std::pair<std::string, Way>> ways(const Comm& comm) {
+  using Array = DistributedArray<double>;
+  return {
+      {"Redistribution",
+       [=](const Layout& layout) {
+         Redistribution<double>(layout, Layout::replicated(layout.comm(), layout.shape()));
+       }},
+      {"Redistribution",
+       [=](const Layout& layout) {
+         Redistribution<double>(Layout::replicated(layout.comm(), layout.shape()), layout);
+       }},
+      {"Redistribution",
+       [=](const Layout& layout) {
+         Array(layout).redistribute(Layout::scatter(comm, layout.shape(), 1));
+       }},
+      {"Redistribution", [](const Layout& layout) { Array(layout).redistribute(layout); }},
+      {"Redistribution", [](const Layout& layout) { Array(layout).gather(0); }},
+      {"Redistribution", [](const Layout& layout) { Array(layout).all_gather(); }},
+      {"Redistribution",
+       [=](const Layout& layout) {
+         const std::vector<double> values(
+             comm.rank() == 0 ? static_cast<std::size_t>(layout.count()) : 0);
+         Array::from_root(layout, values, 0);
+       }},
+      {"HaloExchange",
+       [](const Layout& layout) {
+         HaloExchange<double>(layout, {{1, 1}, {1, 1}});
+       }},
+      {"HaloExchange",
+       [](const Layout& layout) {
+         with_ghost_cells(Array(layout), {{1, 0}, {0, 0}});
+       }},
+      {"norm_along", [](const Layout& layout) { norm_along(Array(layout), 0); }},
+      {"norm_along", [](const Layout& layout) { norm_along(Array(layout), 1); }},
+  };
+}
+
+}  // namespace
+
+TEST_F(Agreement, layouts_that_differ_are_told_from_each_other) {
+  on_ranks([](Comm comm) {
+    const index_t n = 2 * comm.size();
+    const std::vector<std::pair<Layout, Layout>> pairs = {
+        {Layout::scatter(comm, {n, n}), Layout::scatter(comm, {n, n}, 1)},
+        {Layout::scatter(comm, {n, n}), Layout::scatter(comm, {n + 60, n})},
+        {Layout::scatter(comm, {n, n}), Layout::replicated(comm, {n, n})},
+        {Layout::scatter(comm, {n, n}), Layout::scatter(comm, {n, n}, 0, thirds(n, comm.size()))},
+        {Layout::scatter(comm, {n, n}), Layout::on_rank(comm, {n, n}, 0)},
+    };
+    for (const bool checked : {true, false}) {
+      comm.check_calls(checked);
+      for (const auto& [most, last] : pairs) {
+        for (const auto& [name, way] : ways(comm)) {
+          SCOPED_TRACE(name + " of " + most.describe() + " and " + last.describe());
+          const bool is_last = comm.rank() + 1 == comm.size();
+          expect_disagreement(
+              comm, {name, "rank", last_rank(comm), most.describe(), last.describe(), "f64"},
+              [&, &make = way, &a = most, &b = last] { make(is_last ? b : a); });
+        }
+      }
+    }
+  });
+}
+
+TEST_F(Agreement, layouts_that_differ_in_the_middle_are_told_apart) {
+  on_ranks([](Comm comm) {
+    // The descriptions name the first eight extents only, and nothing of the cuts of bricks.
+    const Layout one = Layout::scatter(comm, {40, 3});
+    const Layout other = Layout::scatter(comm, {40, 3}, 0, dealt(40, comm.size(), 0));
+    const bool odd = comm.rank() % 2 == 1;
+    expect_disagreement(comm, {"rank", other.describe()}, [&] {
+      HaloExchange<double>(odd ? other : one, {{1, 1}, {0, 0}});
+    });
+  });
+}
+
+TEST_F(Agreement, types_widths_and_options_are_compared) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {4 * comm.size(), 5});
+    const bool first = comm.rank() == 0;
+    expect_disagreement(comm, {"f32", "c128"}, [&] {
+      if (first) {
+        HaloExchange<float>(layout, {{1, 1}, {0, 0}});
+      } else {
+        HaloExchange<std::complex<double>>(layout, {{1, 1}, {0, 0}});
+      }
+    });
+    expect_disagreement(comm, {"{2, 1}", "{1, 1}"}, [&] {
+      HaloExchange<float>(layout, {{first ? 2 : 1, 1}, {0, 0}});
+    });
+    expect_disagreement(comm, {"boundary"}, [&] {
+      HaloExchange<float>(layout, {{1, 1}, {0, 0}},
+                          {.boundary = first ? Boundary::periodic : Boundary::zero});
+    });
+    expect_disagreement(comm, {"corners"}, [&] {
+      HaloExchange<float>(layout, {{1, 1}, {0, 0}}, {.corners = first});
+    });
+    expect_disagreement(comm, {"cpu", to_string(other_device())}, [&] {
+      HaloExchange<float>(first ? layout : layout.on(other_device()), {{1, 1}, {0, 0}});
+    });
+    expect_disagreement(comm, {"axis 0", "axis 1"},
+                        [&] { norm_along(make_array<double>(layout), first ? 0 : 1); });
+    expect_disagreement(comm, {"rank 0"},
+                        [&] { make_array<double>(layout).gather(first ? 0 : 1); });
+  });
+}
+
+TEST_F(Agreement, groups_are_compared) {
+  on_ranks([](Comm comm) {
+    std::vector<int> groups(static_cast<std::size_t>(comm.size()));
+    groups.back() = comm.rank() == 0 ? 1 : 0;
+    expect_disagreement(comm, {"Layout::within", "rank 0: "},
+                        [&] { Layout::scatter(comm, {8}).within(groups); });
+  });
+}
+
+// Where calls are checked, sums are as well: a rank that has all elements would not take part.
+TEST_F(Agreement, reductions_are_compared_if_calls_are) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(true);
+    const Layout layout =
+        comm.rank() == 0 ? Layout::replicated(comm, {8}) : Layout::scatter(comm, {8});
+    const auto x = make_array<double>(layout);
+    expect_disagreement(comm, {"dot", "replicated"}, [&] { dot(x, x); });
+    expect_disagreement(comm, {"sum", "replicated"}, [&] { sum(x); });
+    expect_disagreement(comm, {"norm", "replicated"}, [&] { norm(x); });
+    expect_disagreement(comm, {"max", "replicated"}, [&] { max(x); });
+  });
+}
+
+// Reading straight out of another rank's memory is compared like a message to it.
+TEST_F(Agreement, what_is_read_from_peers_is_compared_if_calls_are) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(true);
+    struct Reader final : PeerReader {
+      void read(int, const void*) override { ++reads; }
+      int reads = 0;
+    } reader;
+    const std::vector<double> mine(8);
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    const Parts sent(std::vector<index_t>(ranks, 1), std::vector<index_t>(ranks, 0));
+    const Parts more(std::vector<index_t>(ranks, 2), std::vector<index_t>(ranks, 0));
+    if (!comm.shares_memory(Device::cpu())) {
+      EXPECT_THROW(comm.read_peers(mine, sent, sent, reader), ArgumentError);
+      return;
+    }
+    expect_disagreement(comm, {"rank 0", "1", "2"}, [&] {
+      comm.read_peers(mine, sent, comm.rank() == 0 ? more : sent, reader);
+    });
+    EXPECT_EQ(reader.reads, 0);
+    comm.read_peers(mine, sent, sent, reader);
+    EXPECT_EQ(reader.reads, comm.size());
+  });
+}
+
+TEST_F(Agreement, plans_of_equal_layouts_are_made_as_ever) {
+  on_ranks([](Comm comm) {
+    for_all_layouts(comm, {6, 5}, [](const Layout& layout) {
+      EXPECT_NO_THROW(Redistribution<double>(layout, layout));
+    });
+  });
+}
+
+}  // namespace weft::test
