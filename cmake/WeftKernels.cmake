@@ -1,22 +1,39 @@
 # The standard by hand: CMake 3.25 does not know how to ask nvcc 13 for it.
 set(weft_nvcc_flags -std=c++20 --expt-relaxed-constexpr --extended-lambda)
 
-# weft_add_cpu_kernels(<x>.cpp...)
+# Loops vectorise only if errno and floating-point traps are nobody's business.
+set(weft_kernel_flags -fopenmp-simd -fno-math-errno -fno-trapping-math)
+# Some versions of GCC fuse the products of complex numbers with their sum, whatever -ffp-contract says.
+set(weft_unfused_flags)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(weft_unfused_flags -mno-fma)
+  weft_fuses(fuses -march=native -mno-fma)
+  if(WEFT_NATIVE AND fuses)
+    list(APPEND weft_unfused_flags -mno-avx512f)
+  endif()
+endif()
+
+# weft_add_cpu_kernels([FUSED] <x>.cpp...)
 #
-# Compiles files with loops that matter for the CPU, once per level.
+# Compiles files with loops that matter for the CPU, once per level. FUSED are those that ask for fused products and
+# sums (src/core/multiply_add.hpp).
 function(weft_add_cpu_kernels)
-  # Loops vectorise only if errno and floating-point traps are nobody's business.
-  set_source_files_properties(
-    ${ARGN} PROPERTIES COMPILE_OPTIONS "-fopenmp-simd;-fno-math-errno;-fno-trapping-math")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "FUSED" "" "")
+  set(files ${arg_UNPARSED_ARGUMENTS})
+  set(flags ${weft_kernel_flags})
+  if(NOT arg_FUSED)
+    list(APPEND flags ${weft_unfused_flags})
+  endif()
+  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "${flags}")
   if(NOT WEFT_LEVELS)
-    target_sources(weft PRIVATE ${ARGN})
+    target_sources(weft PRIVATE ${files})
   endif()
   foreach(level IN LISTS WEFT_LEVELS)
-    target_sources(weft_kernels_${level} PRIVATE ${ARGN})
+    target_sources(weft_kernels_${level} PRIVATE ${files})
   endforeach()
 endfunction()
 
-# weft_add_kernels(<x>_kernels.cpp...)
+# weft_add_kernels([FUSED] <x>_kernels.cpp...)
 #
 # Compiles kernel files once per device: by the C++ compiler for the CPU and, with CUDA, by
 # nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: host code
@@ -25,12 +42,13 @@ function(weft_add_kernels)
   weft_add_cpu_kernels(${ARGN})
 
   if(WEFT_WITH_CUDA)
+    list(REMOVE_ITEM ARGN FUSED)
     foreach(kernels IN LISTS ARGN)
       cmake_path(REPLACE_EXTENSION kernels cu OUTPUT_VARIABLE cuda_name)
       set(cuda_file ${CMAKE_CURRENT_BINARY_DIR}/cuda/${cuda_name})
       file(CONFIGURE OUTPUT ${cuda_file} CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/${kernels}\"\n")
       target_sources(weft PRIVATE ${cuda_file})
-      set_source_files_properties(${cuda_file} PROPERTIES COMPILE_OPTIONS "${weft_nvcc_flags}")
+      set_source_files_properties(${cuda_file} PROPERTIES COMPILE_OPTIONS "${weft_nvcc_flags};-fmad=false")
     endforeach()
   endif()
 endfunction()

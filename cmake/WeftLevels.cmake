@@ -2,6 +2,7 @@
 # library of objects for each, weft_kernels_<level>, which weft takes in. The level is chosen when a program runs:
 # see weft/core/cpu_level.hpp. Empty, where there is one kind of kernels only: on other processors, for the machine
 # that builds (WEFT_NATIVE), and with sanitizers, whose own names must stay as they are.
+include(WeftFusing)
 set(WEFT_LEVELS)
 if(WEFT_NATIVE OR WEFT_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   return()
@@ -15,11 +16,15 @@ if(NOT CMAKE_NM OR NOT CMAKE_READELF OR NOT CMAKE_OBJCOPY)
 endif()
 
 set(WEFT_LEVELS v2 v3 v4)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  list(REMOVE_ITEM WEFT_LEVELS v4) # see WeftGcc12.cmake
-endif()
 # Registers of 512 bits are no faster where memory is what loops wait for, and slow some processors down.
 set(weft_flags_v4 -mprefer-vector-width=256)
+
+# Not by compilers that make other code of it than was written: GCC 12 (see WeftGcc12.cmake), and those that fuse,
+# which with AVX-512 nothing keeps them from.
+weft_fuses(fuses -march=x86-64-v4 ${weft_flags_v4})
+if(fuses OR (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13))
+  list(REMOVE_ITEM WEFT_LEVELS v4)
+endif()
 
 # The libraries of objects for weft, which has been declared.
 function(weft_add_levels)
