@@ -9,6 +9,7 @@
 #include "array/checks.hpp"
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
+#include "core/debug_memory.hpp"
 
 #include <utility>
 
@@ -42,7 +43,12 @@ std::vector<index_t> flat_splits(const Layout& layout) {
 template <class T>
 Buffer<T> allocate(const Layout& layout) {
   try {
-    return Buffer<T>(layout.local_count(), layout.device());
+    Buffer<T> memory(layout.local_count(), layout.device());
+    if (layout.device().kind == DeviceKind::debug) {
+      detail::debug_label(
+          memory.data(), fmt::format("an array of {} {}", name_of(dtype_of<T>), layout.describe()));
+    }
+    return memory;
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("{}; for an array of {} with {} elements of type {} on rank {}",
                                   error.what(), layout.describe(), layout.local_count(),

@@ -23,15 +23,6 @@ using detail::GhostRun;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-std::string text_of(const std::vector<HaloWidth>& widths, const HaloOptions& options) {
-  std::string text = "widths";
-  for (const HaloWidth& width : widths) {
-    text += fmt::format(" {{{}, {}}}", width.before, width.after);
-  }
-  return fmt::format("{}, boundary {}{}", text, static_cast<int>(options.boundary),
-                     options.corners ? ", corners" : "");
-}
-
 }  // namespace
 
 /// The exchange of one axis after the other. What a rank sends along an axis is a slab: some planes
@@ -41,8 +32,9 @@ class HaloExchange<T>::Plan {
  public:
   Plan(const Layout& layout, std::vector<HaloWidth> widths, HaloOptions options)
       : layout_(layout), widths_(std::move(widths)), options_(options) {
-    detail::agree_on_plan("HaloExchange", {&layout}, dtype_of<T>, text_of(widths_, options));
-    check();
+    detail::agree_on_plan("HaloExchange", {&layout}, dtype_of<T>,
+                          detail::text_of(widths_, options));
+    detail::check_halo(layout.shape(), widths_, options.boundary, "HaloExchange");
     local_ = layout.box().shape;
     for (int axis = 0; axis < layout_.ndim(); ++axis) passes_.push_back(make_pass(axis));
     for (Pass& pass : passes_) connect(pass);
@@ -154,7 +146,6 @@ class HaloExchange<T>::Plan {
     Group backward;
   };
 
-  void check() const;
   std::size_t checked(int axis) const {
     return at(normalize_axis(axis, layout_.ndim(), "HaloExchange"));
   }
@@ -253,23 +244,6 @@ class HaloExchange<T>::Plan {
   bool started_ = false;
   std::size_t begun_ = 0;  // passes
 };
-
-template <Scalar T>
-void HaloExchange<T>::Plan::check() const {
-  const Shape& shape = layout_.shape();
-  detail::require_enumerator(options_.boundary, Boundary::edge, "HaloExchange", "boundary");
-  require(static_cast<int>(widths_.size()) == shape.ndim(),
-          "HaloExchange: {} widths given for an array of {}", widths_.size(), to_string(shape));
-  for (int axis = 0; axis < shape.ndim(); ++axis) {
-    const HaloWidth& width = widths_[at(axis)];
-    require(width.before >= 0 && width.after >= 0,
-            "HaloExchange: negative width along axis {}: {}, {}", axis, width.before, width.after);
-    const index_t limit = options_.boundary == Boundary::reflect ? shape[axis] - 1 : shape[axis];
-    require(shape[axis] == 0 || std::max(width.before, width.after) <= limit,
-            "HaloExchange: widths {} and {} along axis {} of {}; at most {} is possible",
-            width.before, width.after, axis, to_string(shape), limit);
-  }
-}
 
 template <Scalar T>
 typename HaloExchange<T>::Plan::Pass HaloExchange<T>::Plan::make_pass(int axis) {

@@ -1,5 +1,9 @@
 #include "array/halo_plan.hpp"
 
+#include <weft/core/error.hpp>
+
+#include "core/option_checks.hpp"
+
 #include <algorithm>
 
 namespace weft::detail {
@@ -52,6 +56,31 @@ std::vector<GhostRun> ghost_runs(std::span<const index_t> splits, index_t place,
   append_side(runs, splits, Side::before, begin - width.before, width.before, boundary);
   append_side(runs, splits, Side::after, end, width.after, boundary);
   return runs;
+}
+
+void check_halo(const Shape& shape, const std::vector<HaloWidth>& widths, Boundary boundary,
+                const char* who) {
+  require_enumerator(boundary, Boundary::edge, who, "boundary");
+  require(static_cast<int>(widths.size()) == shape.ndim(), "{}: {} widths given for an array of {}",
+          who, widths.size(), to_string(shape));
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    const HaloWidth& width = widths[static_cast<std::size_t>(axis)];
+    require(width.before >= 0 && width.after >= 0, "{}: negative width along axis {}: {}, {}", who,
+            axis, width.before, width.after);
+    const index_t limit = boundary == Boundary::reflect ? shape[axis] - 1 : shape[axis];
+    require(shape[axis] == 0 || std::max(width.before, width.after) <= limit,
+            "{}: widths {} and {} along axis {} of {}; at most {} is possible", who, width.before,
+            width.after, axis, to_string(shape), limit);
+  }
+}
+
+std::string text_of(const std::vector<HaloWidth>& widths, const HaloOptions& options) {
+  std::string text = "widths";
+  for (const HaloWidth& width : widths) {
+    text += fmt::format(" {{{}, {}}}", width.before, width.after);
+  }
+  return fmt::format("{}, boundary {}{}", text, static_cast<int>(options.boundary),
+                     options.corners ? ", corners" : "");
 }
 
 }  // namespace weft::detail

@@ -3,6 +3,7 @@
 #include <weft/array/halo_exchange.hpp>
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace weft::detail {
@@ -21,5 +22,12 @@ struct GhostRun {
 /// any other, so that sender and receiver need not talk about it.
 std::vector<GhostRun> ghost_runs(std::span<const index_t> splits, index_t place, HaloWidth width,
                                  Boundary boundary);
+
+/// Complains about widths and boundaries that an array cannot have.
+void check_halo(const Shape& shape, const std::vector<HaloWidth>& widths, Boundary boundary,
+                const char* who);
+
+/// What ranks compare.
+std::string text_of(const std::vector<HaloWidth>& widths, const HaloOptions& options);
 
 }  // namespace weft::detail

@@ -17,6 +17,8 @@ inline void require_root(const CommState& state, int root, const char* call) {
 
 inline void require_memory(const ConstMemory& memory, const char* call) {
   constexpr index_t most = std::numeric_limits<index_t>::max();
+  if (memory.dtype > DType::u64) [[unlikely]]
+    refuse("Comm::{}: there is no type number {}", call, static_cast<int>(memory.dtype));
   if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
     refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
            memory.count, name_of(memory.dtype));
@@ -42,6 +44,8 @@ inline void require_count(const ConstMemory& memory, index_t count, const char* 
 }
 
 inline void require_op(DType dtype, ReduceOp op, const char* call) {
+  if (op > ReduceOp::avg) [[unlikely]]
+    refuse("Comm::{}: there is no reduction number {}", call, static_cast<int>(op));
   if (has_op(dtype, op)) [[likely]]
     return;
   refuse("Comm::{}: {} has no reduction '{}'", call, name_of(dtype), name_of(op));

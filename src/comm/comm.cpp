@@ -8,6 +8,7 @@
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
 #include "core/environment.hpp"
+#include "core/this_rank.hpp"
 
 #include <algorithm>
 #include <string>
@@ -177,6 +178,7 @@ Comm Comm::self() { return Comm(detail::make_self_transport()); }
 Comm::Comm(std::shared_ptr<Transport> transport)
     : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
   state_->transport = std::move(transport);
+  if (state_->transport->size() > 1) detail::set_this_rank(state_->transport->rank());
   state_->checking = detail::settings().check;
   detail::keep_to_self(*state_);
 }

@@ -45,6 +45,9 @@ int device_count(DeviceKind kind) {
 }
 
 void require_available(Device device) {
+  if (device.kind > DeviceKind::cuda) [[unlikely]] {
+    throw DeviceError(fmt::format("there is no kind {} of devices", static_cast<int>(device.kind)));
+  }
   if (device.kind != DeviceKind::cuda) {
     cpu_level();
     return;

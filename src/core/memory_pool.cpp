@@ -190,10 +190,14 @@ void* detail::pool_allocate(Device device, index_t count, std::size_t element_si
   require(count >= 0 && !__builtin_mul_overflow(count, static_cast<index_t>(element_size), &bytes),
           "Buffer: {} elements of {} bytes is not a size that memory can have", count,
           element_size);
-  return bytes == 0 ? nullptr : pool(device).allocate(static_cast<std::size_t>(bytes));
+  if (bytes == 0) return nullptr;
+  void* data = pool(device).allocate(static_cast<std::size_t>(bytes));
+  if (device.kind == DeviceKind::debug) debug_lend(data, count, element_size);
+  return data;
 }
 
 void detail::pool_release(Device device, void* data, std::size_t bytes) noexcept {
+  if (device.kind == DeviceKind::debug) debug_give_back(data);
   pool(device).release(data, bytes);
 }
 

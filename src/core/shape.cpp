@@ -46,6 +46,8 @@ Shape::Shape(const Index& extents) : Index(extents) {
 index_t Shape::count() const { return count(0, ndim()); }
 
 index_t Shape::count(int first, int last) const {
+  require(first >= 0 && last <= ndim(), "Shape::count: there are no axes {} to {} in {} dimensions",
+          first, last, ndim());
   index_t product = 1;
   for (int axis = first; axis < last; ++axis) product *= (*this)[axis];
   return product;

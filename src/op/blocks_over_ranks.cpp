@@ -45,6 +45,14 @@ std::vector<const AnyOperatorNode*> nodes_of(const Operators<D, R>& operators) {
   return nodes;
 }
 
+/// A rank may have no operator, which costs nothing.
+template <Scalar D, Scalar R>
+Cost cost_of(const Operators<D, R>& operators) {
+  Cost total;
+  for (const auto& a : operators) total += a.cost();
+  return total;
+}
+
 template <Scalar D, Scalar R>
 class DiagonalOverRanks final : public OperatorNode<D, R> {
  public:
@@ -71,6 +79,7 @@ class DiagonalOverRanks final : public OperatorNode<D, R> {
     }
   }
   std::vector<const AnyOperatorNode*> children() const override { return nodes_of(mine_); }
+  Cost cost() const override { return cost_of(mine_); }
 
  private:
   Operators<D, R> mine_;
@@ -111,6 +120,7 @@ class StackOverRanks final : public OperatorNode<D, R> {
     if (comm.size() > 1) comm.allreduce(Memory(x.data(), x.local_count(), x.device()));
   }
   std::vector<const AnyOperatorNode*> children() const override { return nodes_of(mine_); }
+  Cost cost() const override { return cost_of(mine_); }
   Cost adjoint_cost() const override {
     Cost total{.messages = this->domain().comm().size() > 1 ? 1.0 : 0.0};
     for (const auto& a : mine_) total += a.adjoint_cost();

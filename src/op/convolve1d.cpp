@@ -6,6 +6,8 @@
 #include <weft/op/identity.hpp>
 #include <weft/op/operator_algebra.hpp>
 
+#include "array/plan_agreement.hpp"
+#include "core/option_checks.hpp"
 #include "op/band.hpp"
 #include "op/fourier_plan.hpp"
 #include "op/scaling.hpp"
@@ -92,6 +94,12 @@ LinearOperator<T> by_fft(const Layout& layout, int axis, const Filter<T>& h) {
 template <Scalar T>
 LinearOperator<T> convolve1d(const Layout& layout, std::type_identity_t<std::span<const T>> filter,
                              const Convolve1DOptions& options) {
+  detail::agree_on_plan(
+      "convolve1d", {&layout}, dtype_of<T>,
+      fmt::format("axis {}, {} taps, offset {}, method {}", options.axis, filter.size(),
+                  options.offset, static_cast<int>(options.method)));
+  detail::require_enumerator(options.method, ConvolutionMethod::fft, "convolve1d",
+                             "ConvolutionMethod");
   const int axis = normalize_axis(options.axis, layout.ndim(), "convolve1d");
   const auto taps = static_cast<index_t>(filter.size());
   require(taps > 0, "convolve1d: the filter is empty");

@@ -2,6 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/option_checks.hpp"
+
 #include <cmath>
 
 namespace weft::detail {
@@ -37,14 +39,16 @@ std::vector<Stencil> second_choices(DerivativeKind kind, bool edge) {
   return {second_centered, second_forward, second_backward};
 }
 
-BandMatrix scaled(index_t n, std::vector<Stencil> choices, double factor) {
+BandMatrix scaled(index_t n, std::vector<Stencil> choices, double factor, const char* where) {
+  require(std::isfinite(factor), "{}: the sampling is too small to divide differences by", where);
   for (Stencil& stencil : choices) {
     for (double& coefficient : stencil) coefficient *= factor;
   }
   return {n, choices};
 }
 
-void check_sampling(double sampling, const char* where) {
+void check_sampling(double sampling, DerivativeKind kind, const char* where) {
+  require_enumerator(kind, DerivativeKind::backward, where, "DerivativeKind");
   require(std::isfinite(sampling) && sampling != 0,
           "{}: a sampling of {}; it must be finite and not zero", where, sampling);
 }
@@ -53,18 +57,18 @@ void check_sampling(double sampling, const char* where) {
 
 BandMatrix first_difference(index_t n, double sampling, DerivativeKind kind, bool edge, int order,
                             const char* where) {
-  check_sampling(sampling, where);
+  check_sampling(sampling, kind, where);
   require(order == 3 || order == 5, "{}: order {}; there are 3 and 5", where, order);
   require(order == 3 || kind == DerivativeKind::centered,
           "{}: order {} is for centered differences only", where, order);
-  return scaled(n, first_choices(kind, edge, order), 1 / sampling);
+  return scaled(n, first_choices(kind, edge, order), 1 / sampling, where);
 }
 
 BandMatrix second_difference(index_t n, double sampling, double weight, DerivativeKind kind,
                              bool edge, const char* where) {
-  check_sampling(sampling, where);
+  check_sampling(sampling, kind, where);
   require(std::isfinite(weight), "{}: a weight of {}; it must be finite", where, weight);
-  return scaled(n, second_choices(kind, edge), weight / (sampling * sampling));
+  return scaled(n, second_choices(kind, edge), weight / (sampling * sampling), where);
 }
 
 double value_for(const std::vector<double>& values, std::size_t index, std::size_t axes,

@@ -5,6 +5,8 @@
 #include <weft/op/operator_algebra.hpp>
 #include <weft/op/redistribute.hpp>
 
+#include "array/plan_agreement.hpp"
+#include "core/option_checks.hpp"
 #include "op/fft_options.hpp"
 #include "op/fourier_plan.hpp"
 #include "op/local_fft.hpp"
@@ -151,6 +153,9 @@ class Fft final : public OperatorNode<D, Spectrum<D>> {
 template <Scalar D>
 LinearOperator<D, Spectrum<D>> make_fft(const Layout& layout, const FftNdOptions& options,
                                         const char* who) {
+  detail::agree_on_plan(who, {&layout}, dtype_of<D>, detail::text_of(options));
+  detail::require_enumerator(options.norm, FftNorm::one_over_n, who, "FftNorm");
+  detail::require_enumerator(options.planning, FftPlanning::measure, who, "FftPlanning");
   const Axes axes = detail::fft_axes(layout, options, !is_complex<D>, who);
   detail::require_fourier(layout.device(), who);
   double elements = 1;

@@ -2,6 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -70,6 +72,18 @@ FftNdOptions as_nd(const FftOptions& options) {
                   .planning = options.planning};
   if (options.nfft) nd.nfft = {*options.nfft};
   return nd;
+}
+
+std::string text_of(const FftNdOptions& options) {
+  const auto flags = [](const std::vector<bool>& values) {
+    std::string text;
+    for (const bool value : values) text += value ? '1' : '0';
+    return text;
+  };
+  return fmt::format("axes [{}], nfft [{}], norm {}, shifts [{}] [{}]{}",
+                     fmt::join(options.axes, ", "), fmt::join(options.nfft, ", "),
+                     static_cast<int>(options.norm), flags(options.ifftshift_before),
+                     flags(options.fftshift_after), options.transposed ? ", transposed" : "");
 }
 
 }  // namespace detail

@@ -2,6 +2,8 @@
 
 #include <weft/op/fft.hpp>
 
+#include <string>
+
 namespace weft::detail {
 
 /// A transform along one axis.
@@ -21,5 +23,7 @@ struct FftAxis {
 std::vector<FftAxis> fft_axes(const Layout& layout, const FftNdOptions& options, bool real,
                               const char* who);
 FftNdOptions as_nd(const FftOptions& options);
+/// What ranks compare.
+std::string text_of(const FftNdOptions& options);
 
 }  // namespace weft::detail

@@ -1,5 +1,6 @@
 #include <weft/op/first_derivative.hpp>
 
+#include "array/plan_agreement.hpp"
 #include "op/differences.hpp"
 #include "op/stencil_operator.hpp"
 
@@ -10,6 +11,10 @@ namespace weft {
 template <Scalar T>
 LinearOperator<T> first_derivative(const Layout& layout, const FirstDerivativeOptions& options) {
   constexpr const char* where = "first_derivative";
+  detail::agree_on_plan(
+      where, {&layout}, dtype_of<T>,
+      fmt::format("axis {}, sampling {}, kind {}, edge {}, order {}", options.axis,
+                  options.sampling, static_cast<int>(options.kind), options.edge, options.order));
   const int axis = normalize_axis(options.axis, layout.ndim(), where);
   const auto matrix = detail::first_difference(layout.shape()[axis], options.sampling, options.kind,
                                                options.edge, options.order, where);

@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "array/plan_agreement.hpp"
 #include "op/gemm.hpp"
 
 namespace weft {
@@ -83,6 +84,9 @@ class Fredholm1 final : public OperatorNode<T> {
 template <Scalar T>
 LinearOperator<T> fredholm1(DistributedArray<T> kernel, const Fredholm1Options& options) {
   const Layout layout = kernel.layout();
+  detail::agree_on_plan(
+      "fredholm1", {&layout}, dtype_of<T>,
+      fmt::format("nz {}{}", options.nz, options.replicated ? ", replicated" : ""));
   require(!layout.is_stack() && layout.ndim() == 3,
           "fredholm1: a kernel has three axes (slices, nx, ny), but G is {}", layout.describe());
   require(options.nz >= 0, "fredholm1: nz is {}", options.nz);

@@ -29,7 +29,9 @@ class FunctionOperator final : public OperatorNode<D, R> {
     require(adjoint_ != nullptr, "{}: this operator was made without an adjoint", this->name());
     apply(adjoint_, y, x, in_domain_, update);
   }
-  bool capturable() const override { return false; }  // nobody knows what functions do
+  // Nobody knows what functions do.
+  bool capturable() const override { return false; }
+  Cost cost() const override { return Cost::unknown(); }
 
  private:
   template <Scalar T, Scalar U>

@@ -2,6 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include <fmt/format.h>
+
+#include "array/plan_agreement.hpp"
 #include "op/differences.hpp"
 #include "op/stencil_operator.hpp"
 
@@ -10,6 +13,10 @@ namespace weft {
 template <Scalar T>
 LinearOperator<T> gradient(const Layout& layout, const GradientOptions& options) {
   constexpr const char* where = "gradient";
+  detail::agree_on_plan(
+      where, {&layout}, dtype_of<T>,
+      fmt::format("sampling {}, kind {}, edge {}, order {}", fmt::join(options.sampling, " "),
+                  static_cast<int>(options.kind), options.edge, options.order));
   const auto axes = static_cast<std::size_t>(layout.ndim());
   require(axes > 0, "gradient: a single number has no axes");
   std::vector<detail::AxisMatrix> matrices;

@@ -5,6 +5,8 @@
 #include <weft/core/error.hpp>
 
 #include "array/box_kernels.hpp"
+#include "array/halo_plan.hpp"
+#include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
 
@@ -118,8 +120,9 @@ class Halo final : public OperatorNode<T> {
 template <Scalar T>
 LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& widths,
                        const HaloOperatorOptions& options) {
-  require(static_cast<int>(widths.size()) == layout.ndim(),
-          "halo: {} widths given for an array of {}", widths.size(), to_string(layout.shape()));
+  const std::string text = detail::text_of(widths, {.boundary = options.boundary});
+  detail::agree_on_plan("halo", {&layout}, dtype_of<T>, text + (options.trim ? ", trim" : ""));
+  detail::check_halo(layout.shape(), widths, options.boundary, "halo");
   require(!options.trim || options.boundary == Boundary::zero,
           "halo: only zeros beyond the ends can be trimmed off");
   Layout range = layout;

@@ -2,6 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include <fmt/format.h>
+
+#include "array/plan_agreement.hpp"
 #include "op/differences.hpp"
 #include "op/stencil_operator.hpp"
 
@@ -10,6 +13,11 @@ namespace weft {
 template <Scalar T>
 LinearOperator<T> laplacian(const Layout& layout, const LaplacianOptions& options) {
   constexpr const char* where = "laplacian";
+  detail::agree_on_plan(
+      where, {&layout}, dtype_of<T>,
+      fmt::format("axes {}, sampling {}, weights {}, kind {}, edge {}",
+                  fmt::join(options.axes, " "), fmt::join(options.sampling, " "),
+                  fmt::join(options.weights, " "), static_cast<int>(options.kind), options.edge));
   const std::size_t count = options.axes.size();
   require(count > 0, "laplacian: no axes given");
   std::vector<detail::AxisMatrix> matrices;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 namespace weft {
 namespace {
@@ -36,6 +37,7 @@ void check(const char* call, const std::string& name, const Layout& takes, const
 
 /// 12345678 as 12.3 M.
 std::string with_unit(double number) {
+  if (std::isnan(number)) return "unknown";
   constexpr const char* units[] = {"", " k", " M", " G", " T", " P"};
   int unit = 0;
   for (; number >= 1000 && unit < 5; ++unit) number /= 1000;
@@ -67,9 +69,16 @@ Cost& Cost::operator+=(const Cost& other) {
   return *this;
 }
 
+Cost Cost::unknown() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  return {nan, nan, nan};
+}
+
 Cost AnyOperatorNode::cost() const {
+  const std::vector<const AnyOperatorNode*> nodes = children();
+  if (nodes.empty()) return Cost::unknown();
   Cost total;
-  for (const AnyOperatorNode* child : children()) total += child->cost();
+  for (const AnyOperatorNode* child : nodes) total += child->cost();
   return total;
 }
 

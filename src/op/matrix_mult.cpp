@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "array/plan_agreement.hpp"
 #include "op/checks.hpp"
 #include "op/gemm.hpp"
 #include "op/lines.hpp"
@@ -111,6 +112,9 @@ Shape with_first(index_t extent, const Shape& other) {
 template <Scalar T>
 LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOptions& options) {
   const Layout layout = matrix.layout();
+  detail::agree_on_plan("matrix_mult", {&layout}, dtype_of<T>,
+                        fmt::format("other axes {}{}", to_string(options.other),
+                                    options.scattered ? ", scattered" : ""));
   require_matrix(layout);
   const auto make = [&](const Layout& domain, const Layout& range, MatrixSide<T> model,
                         MatrixSide<T> data) {

@@ -7,6 +7,7 @@
 #include <weft/op/redistribute.hpp>
 #include <weft/op/restriction.hpp>
 
+#include "core/option_checks.hpp"
 #include "op/checks.hpp"
 
 #include <cmath>
@@ -43,6 +44,10 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
   require(!model.is_stack() && model.ndim() == 3,
           "mdc: a model has three axes (times, ny, nv), but the transform takes {}",
           model.describe());
+  if (!options.prescaled) {
+    detail::require_positive(options.dt, "mdc", "dt");
+    detail::require_positive(options.dr, "mdc", "dr");
+  }
   DistributedArray<std::complex<R>> factors = options.conj ? conj(kernel) : std::move(kernel);
   const auto product = fredholm1(std::move(factors), {.nz = model.shape()[2]});
   const double weight = std::sqrt(static_cast<double>(model.shape()[0])) * options.dt * options.dr;

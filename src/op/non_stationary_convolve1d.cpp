@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 #include <weft/op/identity.hpp>
 
+#include "array/plan_agreement.hpp"
 #include "op/band.hpp"
 #include "op/scaling.hpp"
 
@@ -81,6 +82,10 @@ LinearOperator<T> non_stationary_convolve1d(const Layout& layout,
                                             const std::vector<std::vector<T>>& filters,
                                             const std::vector<index_t>& positions,
                                             const NonStationaryConvolve1DOptions& options) {
+  detail::agree_on_plan(
+      "non_stationary_convolve1d", {&layout}, dtype_of<T>,
+      fmt::format("axis {}, {} filters of {}, positions {}", options.axis, filters.size(),
+                  filters.empty() ? 0 : filters.front().size(), fmt::join(positions, " ")));
   const int axis = normalize_axis(options.axis, layout.ndim(), "non_stationary_convolve1d");
   require(!filters.empty() && filters.size() == positions.size(),
           "non_stationary_convolve1d: {} filters for {} positions", filters.size(),

@@ -86,12 +86,17 @@ LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths)
     require(width.before >= 0 && width.after >= 0, "pad: negative width along axis {}: {}, {}",
             axis, width.before, width.after);
     const index_t n = layout.shape()[axis];
+    index_t extent = n;
+    require(!__builtin_add_overflow(extent, width.before, &extent) &&
+                !__builtin_add_overflow(extent, width.after, &extent),
+            "pad: widths {} and {} along axis {} of {}: more elements than 64 bits can count",
+            width.before, width.after, axis, to_string(layout.shape()));
     range = range.recut(axis, [&](std::span<const index_t> splits) {
       std::vector<index_t> padded;
       for (const index_t split : splits) {
         padded.push_back(split == 0 ? 0 : split + width.before + (split == n ? width.after : 0));
       }
-      padded.back() = n + width.before + width.after;
+      padded.back() = extent;
       return padded;
     });
   }

@@ -3,6 +3,7 @@
 #include <weft/array/redistribute.hpp>
 #include <weft/op/identity.hpp>
 
+#include "array/plan_agreement.hpp"
 #include "op/scaling.hpp"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ class Redistribute final : public OperatorNode<T> {
 
 template <Scalar T>
 LinearOperator<T> redistribute(const Layout& from, const Layout& to) {
+  detail::agree_on_plan("redistribute", {&from, &to}, dtype_of<T>);
   if (from == to) return identity<T>(from);
   return make_operator<Redistribute<T>>(from, to);
 }

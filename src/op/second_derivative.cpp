@@ -1,5 +1,6 @@
 #include <weft/op/second_derivative.hpp>
 
+#include "array/plan_agreement.hpp"
 #include "op/differences.hpp"
 #include "op/stencil_operator.hpp"
 
@@ -10,6 +11,10 @@ namespace weft {
 template <Scalar T>
 LinearOperator<T> second_derivative(const Layout& layout, const SecondDerivativeOptions& options) {
   constexpr const char* where = "second_derivative";
+  detail::agree_on_plan(
+      where, {&layout}, dtype_of<T>,
+      fmt::format("axis {}, sampling {}, kind {}, edge {}", options.axis, options.sampling,
+                  static_cast<int>(options.kind), options.edge));
   const int axis = normalize_axis(options.axis, layout.ndim(), where);
   const auto matrix = detail::second_difference(layout.shape()[axis], options.sampling, 1,
                                                 options.kind, options.edge, where);

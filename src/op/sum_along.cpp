@@ -4,6 +4,7 @@
 #include <weft/core/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
+#include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 #include "op/lines.hpp"
 #include "op/scaling.hpp"
@@ -74,6 +75,7 @@ class SumAlong final : public OperatorNode<T> {
 
 template <Scalar T>
 LinearOperator<T> sum_along(const Layout& layout, const SumAlongOptions& options) {
+  detail::agree_on_plan("sum_along", {&layout}, dtype_of<T>, fmt::format("axis {}", options.axis));
   return make_operator<SumAlong<T>>(layout,
                                     normalize_axis(options.axis, layout.ndim(), "sum_along"));
 }

@@ -5,6 +5,7 @@
 #include <weft/core/error.hpp>
 
 #include "array/box_kernels.hpp"
+#include "array/plan_agreement.hpp"
 #include "op/gemm.hpp"
 #include "op/peers.hpp"
 #include "op/scaling.hpp"
@@ -147,6 +148,8 @@ std::function<std::vector<index_t>(std::span<const index_t>)> evenly(index_t ext
 template <Scalar T>
 LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options) {
   const Layout layout = matrix.layout();
+  detail::agree_on_plan("summa", {&layout}, dtype_of<T>,
+                        fmt::format("{} columns", options.columns));
   require(!layout.is_stack() && layout.ndim() == 2, "summa: a matrix has two axes, but A is {}",
           layout.describe());
   require(options.columns >= 0, "summa: {} columns", options.columns);

@@ -7,6 +7,7 @@
 #include <weft/op/redistribute.hpp>
 
 #include "array/box_kernels.hpp"
+#include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 
 #include <fmt/format.h>
@@ -72,7 +73,9 @@ LinearOperator<T> transpose_axes(const Layout& layout, const std::vector<int>& a
   LinearOperator<T> transposed = std::is_sorted(order.begin(), order.end())
                                      ? identity<T>(layout)
                                      : make_operator<TransposeAxes<T>>(layout, range, order);
-  if (!options.range || *options.range == range) return transposed;
+  if (!options.range) return transposed;
+  detail::agree_on_plan("transpose_axes", {&range, &*options.range}, dtype_of<T>);
+  if (*options.range == range) return transposed;
   return redistribute<T>(range, *options.range) * transposed;
 }
 

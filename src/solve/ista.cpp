@@ -4,6 +4,7 @@
 #include <weft/array/reductions.hpp>
 #include <weft/core/dispatch.hpp>
 
+#include "core/option_checks.hpp"
 #include "solve/power_steps.hpp"
 #include "solve/problem.hpp"
 #include "solve/proximal_steps.hpp"
@@ -30,6 +31,7 @@ template <Scalar D>
 void check_options(const char* name, const IstaOptions<D>& options, const Layout& domain) {
   require(is_a_weight(options.eps), "{}: eps = {}; use 0 for no penalty, or a positive number",
           name, options.eps);
+  detail::require_enumerator(options.threshold, Threshold::half, name, "Threshold");
   if (options.step) {
     require(std::isfinite(*options.step) && *options.step > 0,
             "{}: step = {}; use a positive number, or none to have it found", name, *options.step);

@@ -4,6 +4,7 @@
 #include <weft/array/reductions.hpp>
 #include <weft/core/complex.hpp>
 
+#include "core/option_checks.hpp"
 #include "solve/problem.hpp"
 #include "solve/total_variation_kernels.hpp"
 #include "solve/vector_steps.hpp"
@@ -22,6 +23,8 @@ void check_options(const TotalVariationOptions<D>& options) {
           "{}: mu = {}; use a positive number, or 0 for least squares", where, options.mu);
   require(std::isfinite(options.rho) && options.rho > 0, "{}: rho = {}; use a positive number",
           where, options.rho);
+  detail::require_enumerator(options.norm, TotalVariationNorm::anisotropic, where,
+                             "TotalVariationNorm");
   require(options.inner_iterations >= 1, "{}: inner_iterations = {}; allow at least one", where,
           options.inner_iterations);
 }

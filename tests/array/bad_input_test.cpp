@@ -9,6 +9,7 @@
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
 
+#include "support/expect_error.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -23,24 +24,6 @@ namespace weft::test {
 namespace {
 
 constexpr index_t huge = index_t{1} << 40;
-
-/// An error of class E (exactly) on this rank, whose text has all of `words`.
-template <class E = ArgumentError>
-void expect_error(const Comm& comm, const std::vector<std::string>& words,
-                  const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error, but one was expected with '" << words.front() << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(typeid(error), typeid(E)) << error.what();
-    for (const std::string& word : words) {
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
-          << "'" << word << "' is not in: " << error.what();
-    }
-  }
-  comm.barrier();
-  EXPECT_EQ(comm.allreduce(1), comm.size());
-}
 
 }  // namespace
 
@@ -303,6 +286,85 @@ TEST(BadInput, reshapes_that_are_not_possible) {
     const auto grouped =
         make_array<double>(Layout::scatter(comm, {6}).within(first_alone(comm.size())));
     expect_error(comm, {"groups"}, [&] { grouped.reshape({2, 3}); });
+  });
+}
+
+TEST(BadInput, places_outside_of_a_layout) {
+  on_ranks([](Comm comm) {
+    const int ranks = comm.size();
+    const Layout layout = Layout::scatter(comm, {6, 5});
+    const Layout copies = Layout::replicated(comm, {6, 5});
+    for (const Layout& each : {layout, copies}) {
+      const index_t rows = each.grid()[0];
+      expect_error(comm, {"Layout::rank_at", to_string(Index{rows, 0}), to_string(each.grid())},
+                   [&] {
+                     each.rank_at({rows, 0});
+                   });
+      expect_error(comm, {"Layout::rank_at", "(-1, 0)"}, [&] { each.rank_at({-1, 0}); });
+      expect_error(comm, {"Layout::rank_at", "(0, 1)"}, [&] { each.rank_at({0, 1}); });
+      expect_error(comm, {"Layout::rank_at", "(0)"}, [&] { each.rank_at({0}); });
+      expect_error(comm, {"Layout::is_cut", "2"}, [&] { each.is_cut(2); });
+      expect_error(comm, {"Layout::is_cut", "-3"}, [&] { each.is_cut(-3); });
+      expect_error(comm, {"Layout::is_cut_anywhere", "2"}, [&] { each.is_cut_anywhere(2); });
+      expect_error(comm, {"Layout::splits", "99"}, [&] { each.splits(99); });
+      for (const int rank : {-1, ranks, 99}) {
+        const std::string name = std::to_string(rank);
+        expect_error(comm, {"Layout::box", name}, [&] { each.box(rank); });
+        expect_error(comm, {name}, [&] { each.local_count(rank); });
+        expect_error(comm, {"Layout::coordinates", name}, [&] { each.coordinates(rank); });
+        expect_error(comm, {"Layout::group", name}, [&] { each.group(rank); });
+      }
+      expect_error(comm, {"Layout::owner", "(6, 0)"}, [&] { each.owner({6, 0}); });
+      expect_error(comm, {"Layout::owner", "(0)"}, [&] { each.owner({0}); });
+      expect_error(comm, {"Layout::part", "0"}, [&] { each.part(0); });
+    }
+    // Negative axes count from the end.
+    EXPECT_EQ(layout.is_cut(-2), ranks > 1);
+    EXPECT_FALSE(layout.is_cut(-1));
+    EXPECT_EQ(layout.splits(-1).back(), 5);
+    expect_error(comm, {"Shape::count", "9"}, [] { Shape({2, 3}).count(0, 9); });
+    expect_error(comm, {"Shape::count", "-1"}, [] { Shape({2, 3}).count(-1, 2); });
+  });
+}
+
+TEST(BadInput, enumerators_that_do_not_exist) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {6, 5});
+    auto x = make_array<double>(layout);
+    expect_error(comm, {"HaloExchange", "boundary", "4"}, [&] {
+      HaloExchange<double>(layout, {{1, 1}, {1, 1}}, {.boundary = static_cast<Boundary>(4)});
+    });
+    HaloExchange<double> halo(layout, {{1, 1}, {1, 1}});
+    expect_error(comm, {"HaloExchange", "side", "2"},
+                 [&] { halo.ghosts(0, static_cast<Side>(2)); });
+    expect_error(comm, {"HaloExchange", "side", "2"},
+                 [&] { halo.ghost_shape(0, static_cast<Side>(2)); });
+    expect_error(comm, {"dot", "Conjugate", "2"}, [&] { dot(x, x, static_cast<Conjugate>(2)); });
+    expect_error<DeviceError>(comm, {"devices", "7"}, [&] {
+      layout.on(Device{static_cast<DeviceKind>(7), 0});
+    });
+    expect_error(comm, {"allreduce", "reduction", "99"},
+                 [&] { comm.allreduce(1.0, static_cast<ReduceOp>(99)); });
+    double one = 1;
+    expect_error(comm, {"broadcast", "type", "99"}, [&] {
+      comm.broadcast(Memory(&one, 1, static_cast<DType>(99), Device::cpu()), 0);
+    });
+  });
+}
+
+TEST(BadInput, a_number_from_a_root_is_no_mistake) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::replicated(comm, Shape());
+    const int root = comm.size() - 1;
+    const std::vector<double> value(comm.rank() == root ? 1 : 0, 7.0);
+    for (const Layout& each : {layout, layout.on(other_device())}) {
+      const auto x = DistributedArray<double>::from_root(each, value, root);
+      EXPECT_EQ(x.to_host(), std::vector<double>{7});
+      EXPECT_EQ(x.layout(), each);
+    }
+    expect_error<AgreedError>(comm, {"from_root", "2 values"}, [&] {
+      DistributedArray<double>::from_root(layout, std::vector<double>(2), 0);
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/random.hpp>
+#include <weft/array/reductions.hpp>
 #include <weft/op/diagonal.hpp>
 #include <weft/op/function_operator.hpp>
 
@@ -28,6 +29,73 @@ TEST(DotTest, passes_and_fails) {
       EXPECT_EQ(dot_test(function_operator<T>(layout, layout, times, times)).passed(),
                 !is_complex<T>);
     });
+  });
+}
+
+// A x is made of rounding errors, and so is Aᴴ y: they have nothing to do with each other, but are
+// as small as the numbers that cancel let them be.
+TEST(DotTest, passes_where_large_numbers_cancel) {
+  on_ranks([](Comm comm) {
+    for_each_scalar([&](auto example) {
+      using T = decltype(example);
+      const Layout layout = Layout::scatter(comm, {60, 5});
+      const auto d = make_array<T>(layout, 1);
+      for (const Real<T> size : {Real<T>{1}, static_cast<Real<T>>(1e12)}) {
+        // (d + 1/3) x - d x - x / 3, in an order that leaves something.
+        const Real<T> third = size / 3;
+        const auto cancel = [&](const DistributedArray<T>& f, const DistributedArray<T>& x,
+                                DistributedArray<T>& y) {
+          DistributedArray<T> sum = size * f;
+          DistributedArray<T> thirds(layout);
+          thirds.fill(T{third});
+          sum += thirds;
+          y = sum * x - size * (f * x);
+          axpy(-third, x, y);
+        };
+        const auto there = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+          cancel(d, x, y);
+        };
+        const auto back = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+          cancel(conj(d), x, y);
+        };
+        const auto wrong = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+          cancel(conj(d), x, y);
+          axpy(size * static_cast<Real<T>>(0.01), x, y);
+        };
+        const auto affine = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+          cancel(conj(d), x, y);
+          DistributedArray<T> constant(layout);
+          constant.fill(T{size});
+          y += constant;
+        };
+        const auto test = [&](const auto& adjoint) {
+          return dot_test(function_operator<T>(layout, layout, there, adjoint));
+        };
+        EXPECT_GT(norm(function_operator<T>(layout, layout, there) * d), 0);
+        EXPECT_TRUE(test(back)) << to_string(test(back));
+        EXPECT_FALSE(test(wrong)) << to_string(test(wrong));
+        EXPECT_FALSE(test(affine)) << to_string(test(affine));
+      }
+    });
+  });
+}
+
+// Small numbers are no excuse.
+TEST(DotTest, fails_for_small_operators_that_are_wrong) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {6, 5});
+    const auto scaled_by = [](double a) {
+      return [=](const DistributedArray<double>& x, DistributedArray<double>& y) {
+        axpby(a, x, 0, y);
+      };
+    };
+    for (const double size : {1e-20, 1e-100, 1e20}) {
+      const auto right = scaled_by(size);
+      const auto wrong = scaled_by(size * (1 + 1e-9));
+      EXPECT_TRUE(dot_test(function_operator<double>(layout, layout, right, right)));
+      EXPECT_FALSE(dot_test(function_operator<double>(layout, layout, right, wrong)));
+      EXPECT_FALSE(dot_test(function_operator<double>(layout, layout, right, scaled_by(0))));
+    }
   });
 }
 

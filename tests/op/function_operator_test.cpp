@@ -3,6 +3,10 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/function_operator.hpp>
+#include <weft/op/identity.hpp>
+#include <weft/op/operator_algebra.hpp>
+
+#include <cmath>
 
 namespace weft::test {
 
@@ -21,6 +25,26 @@ TEST(FunctionOperator, calls_its_functions) {
         EXPECT_FALSE(a.capturable());
       });
     });
+  });
+}
+
+// It may send messages or not: nobody knows, and nobody says that it sends none.
+TEST(FunctionOperator, has_costs_that_are_not_known) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {4, 3});
+    const auto sends = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
+      axpby(x.comm().allreduce(1.0), x, 0, y);
+    };
+    const auto a = function_operator<double>(layout, layout, sends, sends, "sends");
+    EXPECT_TRUE(std::isnan(a.cost().messages));
+    EXPECT_TRUE(std::isnan(a.adjoint_cost().messages));
+    EXPECT_NE(a.describe().find("unknown flops, unknown bytes, unknown messages"),
+              std::string::npos)
+        << a.describe();
+    // What is made of it is not known, either.
+    const std::string text = (2 * (a * adjoint(a)) + identity<double>(layout)).describe();
+    EXPECT_NE(text.substr(0, text.find('\n')).find("unknown messages"), std::string::npos) << text;
+    EXPECT_EQ(identity<double>(layout).describe().find("unknown"), std::string::npos);
   });
 }
 

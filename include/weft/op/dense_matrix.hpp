@@ -16,7 +16,7 @@ struct DenseMatrix {
   DenseMatrix(index_t row_count, index_t column_count)
       : rows(row_count),
         columns(column_count),
-        values(static_cast<std::size_t>(row_count * column_count)) {}
+        values(static_cast<std::size_t>(Shape{row_count, column_count}.count())) {}
   T& operator()(index_t row, index_t column) {
     return values[static_cast<std::size_t>(row * columns + column)];
   }

@@ -24,7 +24,7 @@ struct Update {
   bool is_plain() const { return alpha == T{1} && beta == T{}; }
 };
 
-/// What one application costs this rank.
+/// What one application costs this rank; NaN where that is not known.
 struct Cost {
   double flops = 0;
   /// Read and written in memory.
@@ -32,6 +32,7 @@ struct Cost {
   /// Sends, and calls that all ranks make together.
   double messages = 0;
 
+  static Cost unknown();
   Cost& operator+=(const Cost& other);
 };
 
@@ -60,7 +61,7 @@ class AnyOperatorNode {
 
   /// The operators that this one is made of.
   virtual std::vector<const AnyOperatorNode*> children() const { return {}; }
-  /// Of one forward on this rank; by default that of the children.
+  /// Of one forward on this rank; by default that of the children, and unknown without them.
   virtual Cost cost() const;
   /// Of one adjoint; by default that of the children's, or the same as forward.
   virtual Cost adjoint_cost() const;

@@ -3,6 +3,8 @@
 // Stencils on a GPU, for stencil_kernels.cpp only. Blocks of threads walk through the core of the
 // array, where all points have the same taps; a second kernel computes the points around it.
 
+#include <weft/core/error.hpp>
+
 #include "op/cuda/stencil_core.cuh"
 #include "op/cuda/stencil_rim.cuh"
 
@@ -99,8 +101,8 @@ bool add_input(CoreStencil<T, outputs, taps, reach>& stencil, const T* x) {
 
 /// Describes `count` outputs from `first` on; false where they have too many taps, or too far ones.
 template <class T, int outputs, int taps, int reach>
-bool describe(const StencilPlan<T>& plan, int first, int count,
-              CoreStencil<T, outputs, taps, reach>& stencil) {
+[[nodiscard]] bool describe(const StencilPlan<T>& plan, int first, int count,
+                            CoreStencil<T, outputs, taps, reach>& stencil) {
   const int axis = walk_axis_of(plan);
   const index_t stride = axis < 0 ? 0 : plan.strides[axis];
   const int window = window_input(plan, first, count, stride);
@@ -199,8 +201,8 @@ void walk(Cuda device, const StencilPlan<T>& plan, const Core& core,
 
 /// Walks if the outputs have so few taps.
 template <int outputs, int taps, int reach, int width, class T, class Put>
-bool try_to_walk(Cuda device, const StencilPlan<T>& plan, const Core& core, int first, int count,
-                 Put put) {
+[[nodiscard]] bool try_to_walk(Cuda device, const StencilPlan<T>& plan, const Core& core, int first,
+                               int count, Put put) {
   // Where packs have to be taken apart, one kernel does for all.
   if constexpr (width < detail::Pack<T>::width && (reach < stencil_reach || taps == 0)) {
     return false;
@@ -212,7 +214,17 @@ bool try_to_walk(Cuda device, const StencilPlan<T>& plan, const Core& core, int 
   }
 }
 
-/// Outputs that read the same elements are computed together, up to three.
+/// Whether each output can be walked through by itself, by the kernel that takes most taps.
+template <class T>
+bool can_walk(const StencilPlan<T>& plan) {
+  CoreStencil<T, 1, most_taps, stencil_reach> stencil;
+  for (int output = 0; output < plan.outputs; ++output) {
+    if (!describe(plan, output, 1, stencil)) return false;
+  }
+  return true;
+}
+
+/// Outputs that read the same elements are computed together, up to three. can_walk() is true.
 template <int width, class T, class Put>
 void walk_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Put put) {
   constexpr int far = stencil_reach;
@@ -225,8 +237,9 @@ void walk_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Put
     if (count == 1 && !try_to_walk<1, 0, 1, width>(device, plan, core, first, 1, put) &&
         !try_to_walk<1, 0, far, width>(device, plan, core, first, 1, put) &&
         !try_to_walk<1, 2, 1, width>(device, plan, core, first, 1, put) &&
-        !try_to_walk<1, 2, far, width>(device, plan, core, first, 1, put)) {
-      try_to_walk<1, most_taps, far, width>(device, plan, core, first, 1, put);
+        !try_to_walk<1, 2, far, width>(device, plan, core, first, 1, put) &&
+        !try_to_walk<1, most_taps, far, width>(device, plan, core, first, 1, put)) {
+      throw DeviceError("a stencil has more taps than any kernel takes");
     }
     first += count;
   }
@@ -251,8 +264,7 @@ void apply(Cuda device, const StencilPlan<T>& plan, const StencilBox& box, Put p
     end = std::clamp(plan.core_end[axis], begin, box.end[axis]);
     points *= end - begin;
   }
-  if (points < smallest_core || steps_in_reach(plan) < 1 ||
-      *std::max_element(plan.across, plan.across + plan.outputs) > most_taps) {
+  if (points < smallest_core || steps_in_reach(plan) < 1 || !can_walk(plan)) {
     core.box.begin[0] = core.box.end[0] = box.end[0];
     return visit_rim(device, plan, box, core.box, put);
   }

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <weft/core/shape.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace weft::detail {
+
+/// What is known of a block of the debug device's memory, for the message of a fault in it.
+struct DebugBlock {
+  static constexpr int most_frames = 12;
+
+  std::byte* begin = nullptr;
+  std::size_t size = 0;
+  // Of whom it was lent to last:
+  index_t count = 0;
+  std::size_t element_size = 0;
+  index_t number = 0;  // of all that were lent
+  int rank = -1;
+  bool in_use = false;
+  int frames = 0;
+  std::array<void*, most_frames> stack = {};
+  std::array<char, 120> label = {};
+};
+
+/// All blocks, in the order of their addresses. They are added under a lock; a signal handler reads
+/// them without one.
+class DebugBlocks {
+ public:
+  DebugBlocks();
+
+  void add(std::byte* begin, std::size_t size) noexcept;
+  /// The one that has this byte, or null.
+  DebugBlock* find(const void* address) const noexcept;
+
+ private:
+  DebugBlock* blocks_ = nullptr;
+  std::atomic<std::size_t> count_ = 0;
+};
+
+/// From now on a fault in [begin, begin + bytes) says what was touched and by whom, before it ends
+/// the program as ever. All others go where they went.
+void explain_faults(const std::byte* begin, std::size_t bytes, const DebugBlocks& blocks);
+
+}  // namespace weft::detail

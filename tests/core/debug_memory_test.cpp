@@ -1,0 +1,92 @@
+// What a program is told whose host code touches memory of the debug device.
+
+#include <weft/core/buffer.hpp>
+#include <weft/core/dispatch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+#include <csignal>
+
+namespace weft::test {
+namespace {
+
+const testing::KilledBySignal killed(SIGSEGV);
+
+void write_to(double* data) { *static_cast<volatile double*>(data) = 1; }
+double read_from(const double* data) { return *static_cast<const volatile double*>(data); }
+
+double* bad_address() {
+  volatile std::uintptr_t low = 64;
+  return reinterpret_cast<double*>(low);
+}
+
+}  // namespace
+
+TEST(DebugMemory, other_faults_go_to_the_handler_that_was_there) {
+  const auto fault = [] {
+    struct sigaction action = {};
+    action.sa_handler = [](int) { _exit(42); };
+    sigaction(SIGSEGV, &action, nullptr);
+    const Buffer<double> buffer(3, Device::debug());
+    write_to(bad_address());
+  };
+  EXPECT_EXIT(fault(), testing::ExitedWithCode(42), "^$");
+}
+
+TEST(DebugMemory, other_faults_end_the_program_as_ever) {
+  const auto fault = [] {
+    const Buffer<double> buffer(3, Device::debug());
+    write_to(bad_address());
+  };
+  EXPECT_EXIT(fault(), killed, "^$");
+}
+
+TEST(DebugMemory, a_signal_that_was_sent_is_not_explained) {
+  const auto send = [] {
+    const Buffer<double> buffer(3, Device::debug());
+    raise(SIGSEGV);
+  };
+  EXPECT_EXIT(send(), killed, "^$");
+}
+
+TEST(DebugMemory, names_what_was_touched) {
+  const auto touch = [](bool write) {
+    Buffer<double> buffer(12, Device::debug());
+    if (write) {
+      write_to(buffer.data() + 5);
+    } else {
+      read_from(buffer.data() + 5);
+    }
+  };
+#if defined(__x86_64__)
+  EXPECT_EXIT(touch(true), killed, "the host writes memory of the debug device at 0x[0-9a-f]+");
+  EXPECT_EXIT(touch(false), killed, "the host reads memory of the debug device at 0x[0-9a-f]+");
+#endif
+  EXPECT_EXIT(touch(true), killed,
+              "byte 40 of a buffer: 96 bytes \\(12 elements of 8\\) at 0x[0-9a-f]+ to 0x[0-9a-f]+, "
+              "allocation [0-9]+, of a thread without a rank");
+  EXPECT_EXIT(touch(true), killed, "instruction at 0x[0-9a-f]+.*weft_core_tests.*allocated from");
+}
+
+TEST(DebugMemory, names_memory_that_has_been_released) {
+  const auto touch = [] {
+    double* data = nullptr;
+    {
+      Buffer<double> buffer(12, Device::debug());
+      data = buffer.data();
+    }
+    write_to(data);
+  };
+  EXPECT_EXIT(touch(), killed, "12 elements of 8.*which has been released");
+}
+
+TEST(DebugMemory, is_open_to_kernels_and_copies) {
+  Buffer<double> buffer(4, Device::debug());
+  dispatch(Device::debug(), [&](auto) { write_to(buffer.data()); });
+  double value = 0;
+  copy_bytes(&value, Device::cpu(), buffer.data(), Device::debug(), sizeof(value));
+  EXPECT_EQ(value, 1);
+}
+
+}  // namespace weft::test

@@ -1,0 +1,123 @@
+// Operators made of layouts or options that differ between ranks: all ranks are told who has what,
+// and none is left waiting, or reads what another does not have.
+
+#include "op/support/check_operator.hpp"
+
+#include <weft/op/convolve1d.hpp>
+#include <weft/op/fft.hpp>
+#include <weft/op/first_derivative.hpp>
+#include <weft/op/fredholm1.hpp>
+#include <weft/op/gradient.hpp>
+#include <weft/op/halo.hpp>
+#include <weft/op/laplacian.hpp>
+#include <weft/op/matrix_mult.hpp>
+#include <weft/op/non_stationary_convolve1d.hpp>
+#include <weft/op/redistribute.hpp>
+#include <weft/op/second_derivative.hpp>
+#include <weft/op/sum_along.hpp>
+#include <weft/op/transpose_axes.hpp>
+
+#include "support/disagreement.hpp"
+
+namespace weft::test {
+namespace {
+
+using Way = std::function<void(const Layout&)>;
+
+std::vector<std::pair<std::string, Way>> ways() {
+  using Array = DistributedArray<double>;
+  const std::vector<double> filter = {1, 2, 1};
+  std::vector<std::pair<std::string, Way>> all = {
+      {"first_derivative", [](const Layout& at) { first_derivative<double>(at, {.axis = 0}); }},
+      {"first_derivative", [](const Layout& at) { first_derivative<double>(at, {.axis = 1}); }},
+      {"second_derivative", [](const Layout& at) { second_derivative<double>(at, {.axis = 0}); }},
+      {"laplacian", [](const Layout& at) { laplacian<double>(at); }},
+      {"gradient", [](const Layout& at) { gradient<double>(at); }},
+      {"halo",
+       [](const Layout& at) {
+         halo<double>(at, {{1, 1}, {0, 0}});
+       }},
+      {"convolve1d",
+       [=](const Layout& at) {
+         convolve1d<double>(at, filter, {.axis = 0, .method = ConvolutionMethod::direct});
+       }},
+      {"non_stationary_convolve1d",
+       [=](const Layout& at) {
+         non_stationary_convolve1d<double>(at, {filter}, {1}, {.axis = 0});
+       }},
+      {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 0}); }},
+      {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 1}); }},
+      {"redistribute",
+       [](const Layout& at) { redistribute<double>(at, Layout::scatter(at.comm(), at.shape())); }},
+      {"transpose_axes",
+       [](const Layout& at) {
+         const Layout to = Layout::scatter(at.comm(), {at.shape()[1], at.shape()[0]});
+         transpose_axes<double>(at, {1, 0}, {.range = to});
+       }},
+      {"matrix_mult", [](const Layout& at) { matrix_mult(Array(at)); }},
+      {"summa", [](const Layout& at) { summa(Array(at)); }},
+      {"fredholm1",
+       [](const Layout& at) {
+         const Layout kernel = Layout::scatter(at.comm(), {at.shape()[0], 2, at.shape()[1]}, 0);
+         fredholm1(Array(kernel), {.replicated = at.is_replicated()});
+       }},
+  };
+#if defined(WEFT_WITH_FFTW)
+  all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 0}); }});
+  all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 1}); }});
+  all.push_back({"fft2d", [](const Layout& at) { fft2d<std::complex<double>>(at); }});
+  all.push_back({"convolve1d", [=](const Layout& at) {
+                   convolve1d<double>(at, filter, {.axis = 0, .method = ConvolutionMethod::fft});
+                 }});
+#endif
+  return all;
+}
+
+}  // namespace
+
+TEST(Agreement, layouts_that_differ_are_told_from_each_other) {
+  on_ranks([](Comm comm) {
+    if (comm.size() == 1) return;
+    const index_t n = 2 * comm.size();
+    const Layout first = Layout::scatter(comm, {n, n});
+    const std::vector<Layout> others = {Layout::scatter(comm, {n, n}, 1),
+                                        Layout::replicated(comm, {n, n}),
+                                        Layout::scatter(comm, {n + 64, n})};
+    for (const bool checked : {true, false}) {
+      comm.check_calls(checked);
+      for (const Layout& other : others) {
+        for (const auto& [name, way] : ways()) {
+          // Of these two, the kernel is the same.
+          if (name == "fredholm1" && other == others[0]) continue;
+          SCOPED_TRACE(name + " of " + first.describe() + " and " + other.describe());
+          const Layout& mine = comm.rank() == 0 ? other : first;
+          expect_disagreement(comm, {name, "rank 0: "}, [&, &make = way] { make(mine); });
+        }
+      }
+    }
+  });
+}
+
+TEST(Agreement, options_that_differ_are_told_from_each_other) {
+  on_ranks([](Comm comm) {
+    if (comm.size() == 1) return;
+    const Layout layout = Layout::scatter(comm, {2 * comm.size(), 8});
+    const int axis = comm.rank() == 0 ? 0 : 1;
+    expect_disagreement(comm, {"first_derivative", "axis 0", "axis 1"},
+                        [&] { first_derivative<double>(layout, {.axis = axis}); });
+    expect_disagreement(comm, {"sum_along", "axis 0", "axis 1"},
+                        [&] { sum_along<double>(layout, {.axis = axis}); });
+    expect_disagreement(comm, {"f32", "f64"}, [&] {
+      if (comm.rank() == 0) {
+        laplacian<float>(layout);
+      } else {
+        laplacian<double>(layout);
+      }
+    });
+#if defined(WEFT_WITH_FFTW)
+    expect_disagreement(comm, {"fft", "[0]", "[1]"}, [&] { fft<double>(layout, {.axis = axis}); });
+#endif
+  });
+}
+
+}  // namespace weft::test
