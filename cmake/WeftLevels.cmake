@@ -3,28 +3,30 @@
 # see weft/core/cpu_level.hpp. Empty, where there is one kind of kernels only: on other processors, for the machine
 # that builds (WEFT_NATIVE), and with sanitizers, whose own names must stay as they are.
 include(WeftFusing)
-set(WEFT_LEVELS)
-if(WEFT_NATIVE OR WEFT_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  return()
-endif()
-if(NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-  return()
-endif()
-if(NOT CMAKE_NM OR NOT CMAKE_READELF OR NOT CMAKE_OBJCOPY)
-  message(STATUS "No nm, readelf or objcopy (of binutils): kernels are compiled for the oldest processors only")
-  return()
-endif()
 
-set(WEFT_LEVELS v2 v3 v4)
 # Registers of 512 bits are no faster where memory is what loops wait for, and slow some processors down.
 set(weft_flags_v4 -mprefer-vector-width=256)
 
-# Not by compilers that make other code of it than was written: GCC 12 (see WeftGcc12.cmake), and those that fuse,
-# which with AVX-512 nothing keeps them from.
-weft_fuses(fuses -march=x86-64-v4 ${weft_flags_v4})
-if(fuses OR (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13))
-  list(REMOVE_ITEM WEFT_LEVELS v4)
-endif()
+function(weft_find_levels result)
+  set(${result} PARENT_SCOPE)
+  if(WEFT_NATIVE OR WEFT_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64"
+     OR NOT CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+    return()
+  endif()
+  if(NOT CMAKE_NM OR NOT CMAKE_READELF OR NOT CMAKE_OBJCOPY)
+    message(STATUS "No nm, readelf or objcopy (of binutils): kernels are compiled for the oldest processors only")
+    return()
+  endif()
+  set(levels v2 v3 v4)
+  # Not by compilers that make other code of it than was written: GCC 12 (see WeftGcc12.cmake), and those that fuse,
+  # which with AVX-512 nothing keeps them from.
+  weft_fuses(fuses -march=x86-64-v4 ${weft_flags_v4})
+  if(fuses OR (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13))
+    list(REMOVE_ITEM levels v4)
+  endif()
+  set(${result} ${levels} PARENT_SCOPE)
+endfunction()
+weft_find_levels(WEFT_LEVELS)
 
 # The libraries of objects for weft, which has been declared.
 function(weft_add_levels)

@@ -5,6 +5,7 @@
 
 #include "comm/device_route.hpp"
 #include "comm/launch_checks.hpp"
+#include "core/environment.hpp"
 #ifdef WEFT_WITH_CUDA
 #include "core/cuda_info.hpp"
 #endif
@@ -22,7 +23,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 namespace weft {
 namespace {
@@ -41,7 +41,7 @@ constexpr const char* fftw = "yes";
 constexpr const char* fftw = absent;
 #endif
 
-const char* chosen_by() { return std::getenv("WEFT_ISA") == nullptr ? "" : ", by WEFT_ISA"; }
+const char* chosen_by() { return detail::settings().isa == CpuLevel::any ? "" : ", by WEFT_ISA"; }
 
 /// The processors that kernels of this build run on.
 std::string kernels_for() {

@@ -1,11 +1,11 @@
 #include <weft/core/cpu_level.hpp>
 #include <weft/core/error.hpp>
 
+#include "core/environment.hpp"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -18,13 +18,6 @@ std::string list_of(const std::vector<CpuLevel>& levels) {
   std::vector<std::string> names;
   for (const CpuLevel level : levels) names.push_back(to_string(level));
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-CpuLevel parse_level(std::string_view text) {
-  if (text == "v2") return CpuLevel::v2;
-  if (text == "v3") return CpuLevel::v3;
-  if (text == "v4") return CpuLevel::v4;
-  refuse("WEFT_ISA={}: expected v2, v3 or v4", text);
 }
 
 #if defined(__x86_64__)
@@ -61,8 +54,8 @@ std::string to_string(CpuLevel level) {
 }
 
 CpuLevel cpu_level() {
-  static const CpuLevel level = detail::choose_level(
-      std::getenv("WEFT_ISA"), detail::built_levels(), detail::highest_level());
+  static const CpuLevel level =
+      detail::choose_level(detail::settings().isa, detail::built_levels(), detail::highest_level());
   return level;
 }
 
@@ -103,25 +96,25 @@ CpuLevel highest_level() {
 #endif
 }
 
-CpuLevel choose_level(const char* wanted, const std::vector<CpuLevel>& built, CpuLevel highest) {
+CpuLevel choose_level(CpuLevel wanted, const std::vector<CpuLevel>& built, CpuLevel highest) {
+  const bool is_chosen = wanted != CpuLevel::any;
   if (built.empty()) {
-    require(wanted == nullptr, "WEFT_ISA={}: this build of weft has kernels of one kind only",
-            wanted == nullptr ? "" : wanted);
+    require(!is_chosen, "WEFT_ISA asks for {}, but this build has one set of kernels only",
+            to_string(wanted));
     return CpuLevel::any;
   }
   if (highest < built.front()) {
-    throw DeviceError(
-        fmt::format("this processor has not all instructions of {}, which this build of weft "
-                    "needs. Build weft on this machine with -D WEFT_NATIVE=ON.",
-                    to_string(built.front())));
+    throw DeviceError(fmt::format(
+        "this processor lacks instructions of {}, which this build of Weft needs; build "
+        "Weft on this machine with -D WEFT_NATIVE=ON",
+        to_string(built.front())));
   }
-  if (wanted == nullptr) return std::min(built.back(), highest);
-  const CpuLevel level = parse_level(wanted);
-  require(std::find(built.begin(), built.end(), level) != built.end(),
-          "WEFT_ISA={}: this build of weft has {}", wanted, list_of(built));
-  require(level <= highest, "WEFT_ISA={}: this processor has no more than {}", wanted,
-          to_string(highest));
-  return level;
+  if (!is_chosen) return std::min(built.back(), highest);
+  require(std::find(built.begin(), built.end(), wanted) != built.end(),
+          "WEFT_ISA asks for {}, but this build has {}", to_string(wanted), list_of(built));
+  require(wanted <= highest, "WEFT_ISA asks for {}, but this processor has no more than {}",
+          to_string(wanted), to_string(highest));
+  return wanted;
 }
 
 }  // namespace detail

@@ -58,6 +58,13 @@ RouteRequest to_route(std::string_view name, std::string_view text) {
   refuse_value(name, "auto, nccl, mpi, staged or none", text);
 }
 
+CpuLevel to_level(std::string_view name, std::string_view text) {
+  if (text == "v2") return CpuLevel::v2;
+  if (text == "v3") return CpuLevel::v3;
+  if (text == "v4") return CpuLevel::v4;
+  refuse_value(name, "v2, v3 or v4", text);
+}
+
 std::vector<int> to_gpus(std::string_view name, std::string_view text) {
   std::vector<int> gpus;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -93,6 +100,10 @@ constexpr Variable variables[] = {
     {"WEFT_GPUS", "N,N,...", "GPU of each rank of a host (default: in turn)",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.gpus = to_gpus(name, text);
+     }},
+    {"WEFT_ISA", "v2|v3|v4", "level of x86-64 that kernels use (default: the highest available)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.isa = to_level(name, text);
      }},
     {"WEFT_QUIET", "0|1", "1: no notes at start (default 0)",
      [](Settings& to, std::string_view name, std::string_view text) {

@@ -3,6 +3,8 @@
 // The environment variables of Weft. The table in environment.cpp is their only list: parsing, the
 // text of --help and the check for mistyped names come from it.
 
+#include <weft/core/cpu_level.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,6 +30,8 @@ struct Settings {
   RouteRequest device_comm = RouteRequest::automatic;
   /// WEFT_GPUS: the GPU of each rank of a host. Empty: ranks take GPUs in turn.
   std::vector<int> gpus;
+  /// WEFT_ISA. `any`: the highest level that is available.
+  CpuLevel isa = CpuLevel::any;
   /// WEFT_QUIET
   bool quiet = false;
 };

@@ -39,6 +39,7 @@ TEST(Environment, has_defaults) {
   EXPECT_EQ(settings.timeout.count(), 300);
   EXPECT_EQ(settings.device_comm, RouteRequest::automatic);
   EXPECT_TRUE(settings.gpus.empty());
+  EXPECT_EQ(settings.isa, CpuLevel::any);
   EXPECT_FALSE(settings.quiet);
 }
 
@@ -47,12 +48,16 @@ TEST(Environment, sets_every_value) {
                                    {"WEFT_TIMEOUT", "2.5"},
                                    {"WEFT_DEVICE_COMM", "staged"},
                                    {"WEFT_GPUS", "3,0,11"},
+                                   {"WEFT_ISA", "v2"},
                                    {"WEFT_QUIET", "1"}});
   EXPECT_TRUE(settings.check);
   EXPECT_EQ(settings.timeout.count(), 2.5);
   EXPECT_EQ(settings.device_comm, RouteRequest::staged);
   EXPECT_EQ(settings.gpus, (std::vector<int>{3, 0, 11}));
+  EXPECT_EQ(settings.isa, CpuLevel::v2);
   EXPECT_TRUE(settings.quiet);
+  EXPECT_EQ(parse({{"WEFT_ISA", "v3"}}).isa, CpuLevel::v3);
+  EXPECT_EQ(parse({{"WEFT_ISA", "v4"}}).isa, CpuLevel::v4);
   EXPECT_FALSE(parse({{"WEFT_CHECK", "0"}}).check);
   EXPECT_FALSE(parse({{"WEFT_QUIET", "0"}}).quiet);
   EXPECT_EQ(parse({{"WEFT_GPUS", "7"}}).gpus, std::vector<int>{7});
@@ -68,6 +73,7 @@ TEST(Environment, sets_every_value) {
 TEST(Environment, refuses_bad_values) {
   const std::map<std::string, std::vector<std::string>> bad = {
       {"WEFT_CHECK", {"maybe", "", "2", "01", "-1", "yes", " 1"}},
+      {"WEFT_ISA", {"", "v1", "v5", "V3", "v33", "x86-64-v3", "avx2"}},
       {"WEFT_QUIET", {"maybe", "", "true"}},
       {"WEFT_TIMEOUT",
        {"", "soon", "0", "-1", "nan", "inf", "1e10", "1e999", "1e-999", "3s", "3 ", "0x10"}},

@@ -33,8 +33,8 @@ namespace detail {
 std::vector<CpuLevel> built_levels();
 /// The highest that this processor has.
 CpuLevel highest_level();
-/// What the variable WEFT_ISA asks for, or else the highest possible.
-CpuLevel choose_level(const char* wanted, const std::vector<CpuLevel>& built, CpuLevel highest);
+/// `wanted`, which must be available; the highest available level if it is `any`.
+CpuLevel choose_level(CpuLevel wanted, const std::vector<CpuLevel>& built, CpuLevel highest);
 
 }  // namespace detail
 }  // namespace weft
