@@ -3,14 +3,15 @@
 JOBS ?= $(shell nproc)
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
-PRESET ?= release# of make test, compare and bench-guard; cpu leaves CUDA out
+PRESET ?= release# of make test, faults, compare and bench-guard; cpu leaves CUDA out
+MINUTES ?= 30# of make faults
 COMPARE ?=# options of make compare: --quick, --only FAMILY, see bench/compare/compare.py --help
 
 cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
 linted_files = find apps examples src -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test gpu-check bench compare compare-gpu bench-guard format lint docs sanitize test-mpich clean
+.PHONY: help setup demo test faults gpu-check bench compare compare-gpu bench-guard format lint docs sanitize test-mpich clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +27,11 @@ demo: setup ## Build, and run a seismic inversion; the result is in report.html
 test: setup ## Build and run all tests
 	$(MAKE) --no-print-directory build-$(PRESET)
 	ctest --preset $(PRESET) -j $(JOBS)
+
+faults: setup ## Let ranks, memory and files fail for MINUTES=30; see docs/reliability.md
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_fault_programs
+	scripts/faults --build build/$(PRESET) --minutes $(MINUTES)
 
 gpu-check: setup ## Run all tests on the GPU of this machine, in every way to share it
 	scripts/gpu-check

@@ -225,11 +225,17 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
   try {
     others.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 1; rank < ranks; ++rank) others.emplace_back(run_rank, rank);
+    run_rank(0);
   } catch (...) {  // no more threads, or no memory: those that run must not wait for the rest
     failures.keep(0, *team[0]);
-    return;
   }
-  run_rank(0);
+  others.clear();
+  if (failures.first >= 0) return;
+  try {
+    detail::throw_unheard_failure(*team[0]);
+  } catch (...) {
+    failures.keep(0, *team[0]);
+  }
 }
 
 Device device_of_rank(const LaunchOptions& options, const std::vector<Place>& places, int rank) {

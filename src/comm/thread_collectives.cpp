@@ -18,10 +18,11 @@ bool has_one_count(const CollectiveCall& call) {
          (call.in_parts == nullptr && call.out_parts == nullptr && call.reader == nullptr);
 }
 
-/// Only the lower half of a large count is part of the tag, but then it is in the call.
-bool same_calls(const Slot& a, const Slot& b) {
-  return a.tag == b.tag &&
-         (a.call.eager || !has_one_count(a.call) || a.call.in.count == b.call.in.count);
+/// A tag has room for half of a large count, so that the rest is compared apart. Not of calls whose
+/// data is in the slot: there it would cost another cache line of each peer.
+bool same_calls(const Slot& mine, const Slot& theirs) {
+  if (mine.tag != theirs.tag) return false;
+  return mine.call.eager || !has_one_count(mine.call) || mine.call.in.count == theirs.call.in.count;
 }
 
 Fingerprint fingerprint_of(const CollectiveCall& call) {
@@ -66,13 +67,13 @@ std::uint64_t ThreadTransport::tag_of(const CollectiveCall& call) {
 void ThreadTransport::require_same_call(std::uint64_t sequence) {
   const Slot& mine = slot(rank(), sequence);
   bool same = true;
-  for (int peer = 0; peer < size(); ++peer) same = same && same_calls(slot(peer, sequence), mine);
+  for (int peer = 0; peer < size(); ++peer) same = same && same_calls(mine, slot(peer, sequence));
   if (same) [[likely]]
     return;
   // The same two calls on all ranks.
   const Slot& first = slot(0, sequence);
   int other = 1;
-  while (same_calls(slot(other, sequence), first)) ++other;
+  while (same_calls(first, slot(other, sequence))) ++other;
   throw CommError(disagreement(job_rank(0), fingerprint_of(first.call), job_rank(other),
                                fingerprint_of(slot(other, sequence).call)));
 }

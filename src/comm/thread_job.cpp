@@ -49,6 +49,7 @@ int ThreadJob::failed_rank() {
 }
 
 void ThreadJob::rethrow(int me) {
+  heard_ = true;
   Waiter waiter(true);
   while (state_ == State::announced) {
     const int rank = failed_rank();

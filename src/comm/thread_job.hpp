@@ -28,6 +28,10 @@ class ThreadJob {
   void raise(int rank, std::string_view reason) noexcept;
   /// Throws the failure as an AbortedError on rank `me`. Only when stopped.
   [[noreturn]] void rethrow(int me);
+  /// The same, when all ranks have left, if none of them was told.
+  void throw_if_unheard() {
+    if (stopped() && !heard_) rethrow(-1);
+  }
 
   /// The rank makes no more calls.
   void depart(int rank) noexcept;
@@ -46,6 +50,7 @@ class ThreadJob {
   std::atomic<State> state_{State::running};
   std::atomic<int> departures_{0};
   std::unique_ptr<std::atomic<bool>[]> departed_;
+  std::atomic<bool> heard_{false};
   std::mutex mutex_;
   int rank_ = -1;
   std::string reason_;

@@ -355,4 +355,8 @@ void depart_from_team(Transport& transport) noexcept {
   rank.job().depart(rank.job_rank());
 }
 
+void throw_unheard_failure(Transport& transport) {
+  static_cast<ThreadTransport&>(transport).job().throw_if_unheard();
+}
+
 }  // namespace weft::detail

@@ -22,6 +22,8 @@ std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks);
 /// Tells the others that the rank of one of these transports makes no more calls: who still waits
 /// for it fails.
 void depart_from_team(Transport& transport) noexcept;
+/// When all ranks have left: throws what one of them gave up for with abort(), if nobody has heard.
+void throw_unheard_failure(Transport& transport);
 
 inline bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
 

@@ -327,6 +327,18 @@ TEST(ThreadFailure, of_a_dropped_request_is_known_to_the_communicator) {
   comm.throw_held_error();  // it is heard now
 }
 
+TEST(ThreadFailure, by_abort_that_no_rank_hears_is_thrown_in_the_end) {
+  try {
+    run_threads(3, [](const Comm& comm) {
+      if (comm.rank() == 1) comm.abort("no more");
+    });
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const AbortedError& error) {
+    EXPECT_EQ(error.failed_rank(), 1);
+    EXPECT_EQ(error.reason(), "no more");
+  }
+}
+
 // Ranks that leave early
 
 TEST(ThreadFailure, by_leaving_early_is_seen_at_once) {
