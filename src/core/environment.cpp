@@ -129,7 +129,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string note_on(std::string_view name) {
   constexpr std::size_t longest = 64;  // no name that long is close to one of ours
   const Variable* closest = nullptr;
-  std::size_t distance = 4;
+  std::size_t distance = 3;
   for (const Variable& variable : variables) {
     if (name.size() > longest) break;
     const std::size_t edits = edit_distance(name, variable.name);
