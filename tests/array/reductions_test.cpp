@@ -365,7 +365,9 @@ TEST(Reductions, axpy_dot_is_the_dot_of_what_it_leaves) {
         EXPECT_EQ(with_other, dot(z, y)) << n;
         const auto with_itself = axpy_dot(a, x, y, y);
         EXPECT_EQ(with_itself, dot(y, y)) << n;
-        if constexpr (!is_complex<T>) EXPECT_EQ(std::sqrt(with_itself), norm(y)) << n;
+        if constexpr (!is_complex<T>) {
+          EXPECT_EQ(std::sqrt(with_itself), norm(y)) << n;
+        }
         auto expected = random_array<T>(layout, 3);
         axpy(a, x, expected);
         axpy(a, x, expected);
