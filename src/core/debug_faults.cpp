@@ -120,7 +120,10 @@ void explain(const std::byte* address, const Access& access) {
   void* frames[32];
   if (access.instruction != nullptr) backtrace_symbols_fd(&access.instruction, 1, STDERR_FILENO);
   const int count = backtrace(frames, 32);
-  backtrace_symbols_fd(frames, count, STDERR_FILENO);
+  // Without those of this handler, if it can be seen where they end.
+  void** const begin = std::find(frames, frames + count, access.instruction);
+  void** const caller = begin == frames + count ? frames : begin + 1;
+  backtrace_symbols_fd(caller, static_cast<int>(frames + count - caller), STDERR_FILENO);
   if (block == nullptr) return;
   Text allocation;
   allocation << "weft: allocated from\n";

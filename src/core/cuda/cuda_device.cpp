@@ -380,6 +380,8 @@ void cuda_trim(Device device) {
 
 // Kernels
 
+void refuse_launch(const char* what) { throw DeviceError(fmt::format("no kernel for {}", what)); }
+
 void check_cuda_launch() { cuda_check(cudaGetLastError(), "kernel launch"); }
 
 CudaScratch cuda_scratch() {

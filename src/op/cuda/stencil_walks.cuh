@@ -3,8 +3,6 @@
 // Stencils on a GPU, for stencil_kernels.cpp only. Blocks of threads walk through the core of the
 // array, where all points have the same taps; a second kernel computes the points around it.
 
-#include <weft/core/error.hpp>
-
 #include "op/cuda/stencil_core.cuh"
 #include "op/cuda/stencil_rim.cuh"
 
@@ -239,7 +237,7 @@ void walk_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Put
         !try_to_walk<1, 2, 1, width>(device, plan, core, first, 1, put) &&
         !try_to_walk<1, 2, far, width>(device, plan, core, first, 1, put) &&
         !try_to_walk<1, most_taps, far, width>(device, plan, core, first, 1, put)) {
-      throw DeviceError("a stencil has more taps than any kernel takes");
+      detail::refuse_launch("a stencil of so many taps");
     }
     first += count;
   }

@@ -10,6 +10,8 @@ namespace weft::detail {
 
 /// Throws DeviceError if the last launch was refused.
 void check_cuda_launch();
+/// Throws DeviceError: there is no kernel for what was asked.
+[[noreturn]] void refuse_launch(const char* what);
 
 // The number of blocks of a reduction depends on n alone, and so does the order of every sum.
 inline constexpr index_t cuda_reduce_blocks = 1024;
