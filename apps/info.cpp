@@ -46,8 +46,8 @@ std::string to_json(const std::vector<Fact>& facts) {
 class Info final : public Subcommand {
  public:
   CLI::App* declare(CLI::App& weft) override {
-    CLI::App* app = weft.add_subcommand("info", "Shows what this build and this machine have");
-    app->add_flag("--json", json_, "as JSON");
+    CLI::App* app = weft.add_subcommand("info", "Shows the build, the libraries and the hardware");
+    app->add_flag("--json", json_, "print JSON");
     return app;
   }
 

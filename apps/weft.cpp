@@ -57,7 +57,7 @@ std::string read(CLI::App& weft, std::vector<Choice>& choices, const Subcommand*
   } catch (const CLI::CallForVersion&) {
     return fmt::format("weft {}\n", version());
   } catch (const CLI::ParseError& error) {
-    throw ArgumentError(fmt::format("{}; weft --help tells more", error.what()));
+    throw ArgumentError(fmt::format("{}; see weft --help", error.what()));
   }
   for (const Choice& choice : choices) {
     if (!choice.app->parsed()) continue;
@@ -69,8 +69,7 @@ std::string read(CLI::App& weft, std::vector<Choice>& choices, const Subcommand*
 
 int run(int argc, char** argv) {
   CLI::App weft(
-      "Distributed arrays and linear operators: what is there, whether it is right, and how fast "
-      "it is.",
+      "Demos, tests and benchmarks of Weft, a library of distributed arrays, operators and solvers",
       "weft");
   weft.set_version_flag("--version", std::string(version()));
   weft.require_subcommand(1);

@@ -117,31 +117,35 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
   CLI::App* app = weft.add_subcommand("bench", "Measures and verifies communication");
   app->add_option("WHAT", texts.what, "the call to measure")->required()->type_name("");
   app->footer(footer());
-  app->add_option("--min", texts.min, "smallest size in bytes, with K, M or G; 8")
+  app->add_option("--min", texts.min, "smallest message in bytes, or with K, M or G (default 8)")
       ->type_name("SIZE");
-  app->add_option("--max", texts.max, "largest size; 32M")->type_name("SIZE");
-  app->add_option("--factor", texts.factor, "from one size to the next; 2")->type_name("N");
-  app->add_option("--dtype", texts.dtypes, "element types, f32,f64,... or all; f32")
+  app->add_option("--max", texts.max, "largest message (default 32M)")->type_name("SIZE");
+  app->add_option("--factor", texts.factor, "ratio of each size to the one before (default 2)")
+      ->type_name("N");
+  app->add_option("--dtype", texts.dtypes, "element types such as f32,f64, or all (default f32)")
       ->type_name("LIST");
-  app->add_option("--op", texts.ops, "reductions, sum,max,... or all; sum")->type_name("LIST");
-  app->add_option("--root", texts.root, "a rank, or all; 0")->type_name("RANK");
+  app->add_option("--op", texts.ops, "reductions such as sum,max, or all (default sum)")
+      ->type_name("LIST");
+  app->add_option("--root", texts.root, "root rank, or all (default 0)")->type_name("RANK");
   app->add_option("--iters", texts.iters,
-                  "timed calls, in each round of --compare; else 20 to 1000 in 0.1 s")
+                  "timed calls, per round with --compare (default: 20 to 1000 in about 0.1 s)")
       ->type_name("N")
       ->check(CLI::Range(1, most_calls).description(""));
-  app->add_option("--warmup", texts.warmup, "calls before; 5")
+  app->add_option("--warmup", texts.warmup, "calls before the timed ones (default 5)")
       ->type_name("N")
       ->check(CLI::Range(0, most_calls).description(""));
-  app->add_option("--check", texts.checks, "verified calls after; 1")
+  app->add_option("--check", texts.checks, "verified calls after the timed ones (default 1)")
       ->type_name("N")
       ->check(CLI::Range(0, most_calls).description(""));
-  app->add_option("--in-place", texts.in_place, "yes, no or both; both")->type_name("FORM");
-  app->add_option("--graph", texts.graph, "record N calls in a graph, and launch that")
+  app->add_option("--in-place", texts.in_place, "in-place calls: yes, no or both (default both)")
+      ->type_name("FORM");
+  app->add_option("--graph", texts.graph,
+                  "time launches of a graph of N calls (default 0: no graph)")
       ->type_name("N")
       ->check(CLI::Range(0, most_calls).description(""));
-  app->add_option("--json", texts.json, "write the results to this file too")->type_name("FILE");
+  app->add_option("--json", texts.json, "also write the results to this file")->type_name("FILE");
   app->add_option("--compare", texts.compare,
-                  "raw: time the bare call of the library beneath in turn with ours")
+                  "raw: also time the bare call of the underlying library")
       ->type_name("WITH");
   return app;
 }

@@ -46,8 +46,8 @@ class SelfTest final : public Subcommand {
     CLI::App* app = weft.add_subcommand(
         "selftest", "Runs the dot test over all operators, on this machine, transport and device");
     app->add_option("--shape", shape_texts_,
-                    fmt::format("extents of the arrays, 1 to {} of at least {}; 11,9,13", max_dims,
-                                smallest_extent))
+                    fmt::format("extents of the arrays, 1 to {} of at least {} (default 11,9,13)",
+                                max_dims, smallest_extent))
         ->type_name("N,...");
     return app;
   }

@@ -18,8 +18,8 @@ namespace {
 constexpr int most_ranks = 1'000'000;
 
 constexpr const char* how_to_start =
-    "Started as it is, the program runs on threads of one process. Ranks are processes when a\n"
-    "launcher of MPI starts it:\n"
+    "Without a launcher, ranks are threads of one process. With an MPI launcher, they are\n"
+    "processes:\n"
     "  mpirun -n 4 PROGRAM ...\n"
     "  srun -n 4 PROGRAM ...";
 
@@ -78,14 +78,14 @@ struct Texts {
 void declare(CLI::App& app, Texts& texts) {
   app.set_help_flag("");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--ranks", texts.ranks, "number of ranks; one per core unless given")
+  app.add_option("--ranks", texts.ranks, "number of ranks (default: one per core)")
       ->type_name("N")
       ->check(CLI::Range(1, most_ranks).description(""));
-  app.add_option("--comm", texts.comm, "what ranks are: auto, self, thread or mpi")
+  app.add_option("--comm", texts.comm, "what ranks are: auto (default), self, thread or mpi")
       ->type_name("KIND")
       ->check(CLI::IsMember(comm_choices()).description(""));
   app.add_option("--device", texts.device,
-                 "where arrays are: cpu, debug, cuda (a GPU for each rank) or cuda:N")
+                 "where arrays are: cpu (default), debug, cuda (a GPU for each rank) or cuda:N")
       ->type_name("DEVICE")
       ->check(CLI::Validator(device_complaint, ""));
 }
@@ -99,7 +99,7 @@ LaunchOptions take_options(int& argc, char** argv, Help help) {
   app.allow_extras();
   app.footer(variables_help() + "\n" + how_to_start);
   declare(app, texts);
-  if (help == Help::of_launch) app.add_flag("--help", asks_for_help, "shows this and ends");
+  if (help == Help::of_launch) app.add_flag("--help", asks_for_help, "print this help and exit");
 
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   require_values(app, arguments);
