@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <set>
 #include <thread>
@@ -33,15 +34,22 @@ std::optional<std::int64_t> number(const Environment& environment, const char* n
   return value;
 }
 
-int number_or(const Environment& environment, const char* name, int otherwise) {
-  return static_cast<int>(number(environment, name).value_or(otherwise));
+/// A rank, or how many there are.
+std::optional<int> rank_number(const Environment& environment, const char* name) {
+  const std::optional<std::int64_t> value = number(environment, name);
+  if (!value || *value > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(*value);
+}
+
+int rank_number_or(const Environment& environment, const char* name, int otherwise) {
+  return rank_number(environment, name).value_or(otherwise);
 }
 
 /// The number of tasks of the srun step that this process is in; 0 outside of one.
 int step_tasks(const Environment& environment) {
   if (!number(environment, "SLURM_PROCID")) return 0;
   if (number(environment, "SLURM_STEP_ID").value_or(0) >= first_special_step) return 0;
-  return number_or(environment, "SLURM_STEP_NUM_TASKS", 0);
+  return rank_number_or(environment, "SLURM_STEP_NUM_TASKS", 0);
 }
 
 std::string describe(Launcher launcher) {
@@ -104,21 +112,20 @@ std::string crowding_on(const std::vector<Place>& places, const std::string& hos
 }  // namespace
 
 Task find_task(const Environment& environment) {
-  if (const auto size = number(environment, "OMPI_COMM_WORLD_SIZE")) {
-    return {Launcher::open_mpi, number_or(environment, "OMPI_COMM_WORLD_RANK", 0),
-            static_cast<int>(*size)};
+  if (const auto size = rank_number(environment, "OMPI_COMM_WORLD_SIZE")) {
+    return {Launcher::open_mpi, rank_number_or(environment, "OMPI_COMM_WORLD_RANK", 0), *size};
   }
-  if (const auto local_size = number(environment, "MPI_LOCALNRANKS")) {
-    const int local_rank = number_or(environment, "MPI_LOCALRANKID", 0);
-    return {Launcher::hydra, number_or(environment, "PMI_RANK", local_rank),
-            number_or(environment, "PMI_SIZE", static_cast<int>(*local_size))};
+  if (const auto local_size = rank_number(environment, "MPI_LOCALNRANKS")) {
+    const int local_rank = rank_number_or(environment, "MPI_LOCALRANKID", 0);
+    return {Launcher::hydra, rank_number_or(environment, "PMI_RANK", local_rank),
+            rank_number_or(environment, "PMI_SIZE", *local_size)};
   }
-  if (const auto rank = number(environment, "PMI_RANK")) {
-    return {Launcher::pmi, static_cast<int>(*rank), number_or(environment, "PMI_SIZE", 0)};
+  if (const auto rank = rank_number(environment, "PMI_RANK")) {
+    return {Launcher::pmi, *rank, rank_number_or(environment, "PMI_SIZE", 0)};
   }
-  const int slurm_rank = number_or(environment, "SLURM_PROCID", 0);
-  if (const auto rank = number(environment, "PMIX_RANK")) {
-    return {Launcher::pmi, static_cast<int>(*rank), step_tasks(environment)};
+  const int slurm_rank = rank_number_or(environment, "SLURM_PROCID", 0);
+  if (const auto rank = rank_number(environment, "PMIX_RANK")) {
+    return {Launcher::pmi, *rank, step_tasks(environment)};
   }
   if (const int tasks = step_tasks(environment); tasks > 0) {
     return {Launcher::slurm, slurm_rank, tasks};
@@ -147,9 +154,9 @@ std::string nested_launchers_complaint(const Environment& environment) {
   const bool is_open_mpi = inner.launcher == Launcher::open_mpi;
   if (!is_open_mpi && inner.launcher != Launcher::hydra) return {};
   // A launcher that spreads one job over nodes may itself have called srun, with one task per node.
-  const int on_this_node =
-      number_or(environment, is_open_mpi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS", 0);
-  const bool one_per_node = number_or(environment, "SLURM_STEP_NUM_NODES", 0) == tasks;
+  const int on_this_node = rank_number_or(
+      environment, is_open_mpi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS", 0);
+  const bool one_per_node = rank_number_or(environment, "SLURM_STEP_NUM_NODES", 0) == tasks;
   if (one_per_node && on_this_node > 0 && inner.size > on_this_node) return {};
   return fmt::format(
       "srun started {} tasks, and in each of them {} started a job of {} of its own; use srun "

@@ -82,6 +82,7 @@ File::File(std::string path, int flags)
               reading ? "check that the file exists and may be read on every rank"
                       : "check that the folder exists and may be written on every rank");
   }
+  if ((flags & O_EXCL) != 0) return;  // it is new, and regular
   try {
     if (::fstat(descriptor_, &status) != 0) fail_call("read the status of", path_, check_disk);
     require_regular(path_, status.st_mode);

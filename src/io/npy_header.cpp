@@ -73,7 +73,8 @@ class HeaderText {
     }
     if (!has_type || !has_order || !has_shape)
       fail("one of 'descr', 'fortran_order' and 'shape' is not there");
-    skip_space();
+    // Python takes a carriage return here for a new statement.
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
     if (!rest_.empty()) fail(fmt::format("\"{}\" follows the last '}}'", printable(rest_)));
     return info;
   }

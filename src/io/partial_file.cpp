@@ -23,11 +23,12 @@ std::string_view stem_of(std::string_view target) {
 
 /// Two programs that write one file must not meet, and nobody must be able to put a link there
 /// before.
-std::string partial_name(const std::string& target) {
+std::string partial_path(const std::string& target) {
   std::uint64_t random = 0;
   if (::getentropy(&random, sizeof(random)) != 0)
     fail_call("choose a temporary name for", target, "check the random numbers of the system");
-  return fmt::format("{}{}{:016x}", stem_of(target), infix, random);
+  const auto [folder, name] = split_path(target);
+  return fmt::format("{}{}{}{:016x}", folder, stem_of(name), infix, random);
 }
 
 /// The name of a file in a folder is on the disk only when the folder is, too. If a file system
@@ -53,10 +54,8 @@ bool is_partial_name(std::string_view name, std::string_view target) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-PartialFile::PartialFile(const std::string& target) : target_(resolve_path(target).path) {
-  const auto [folder, name] = split_path(target_);
-  path_ = folder + partial_name(name);
-}
+PartialFile::PartialFile(const std::string& target)
+    : target_(resolve_path(target).path), path_(partial_path(target_)) {}
 
 PartialFile::~PartialFile() {
   if (exists_) ::unlink(path_.c_str());

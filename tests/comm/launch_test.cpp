@@ -306,6 +306,10 @@ TEST(LaunchChecks, a_batch_script_is_no_launcher) {
 TEST(LaunchChecks, numbers_that_are_none_do_not_count) {
   expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", ""}, {"PMI_RANK", "x"}})), Launcher::none, 0,
               0);
+  expect_task(
+      find_task(fake({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3000000000"}})),
+      Launcher::open_mpi, 0, 4);
+  expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", "3000000000"}})), Launcher::none, 0, 0);
 }
 
 TEST(LaunchChecks, separate_worlds) {

@@ -59,7 +59,8 @@ const std::string good = dictionary("<f8", "(3, 4)");
 TEST(NpyHeader, nothing_follows_the_dictionary) {
   expect_taken(image(good, twelve));
   expect_taken(with_version(1, 0, good));
-  expect_taken(with_version(1, 0, good + " \t\r\n  \n"));
+  expect_taken(with_version(1, 0, good + " \t\n  \n"));
+  expect_refused(with_version(1, 0, good + "  \r  \n"), "\"\\x0d  \\x0a\"");
   expect_refused(image(good + "rubbish", twelve), "\"rubbish");
   expect_refused(image(good + "}", twelve), "\"}");
   expect_refused(image(good + ",", twelve), "follows");

@@ -1,0 +1,30 @@
+#pragma once
+
+// What is done to files while their calls fail, and what must be there afterwards.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weft::faults {
+
+/// Something that a program does with one file in a folder of its own.
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+  virtual std::string name() const = 0;
+  /// Puts what was there before into an empty folder.
+  virtual void prepare(const std::string& folder) const = 0;
+  /// Throws if it fails; on all ranks, with the same text.
+  virtual void run(const std::string& folder) const = 0;
+  /// Empty if the folder holds the state after `run` (`is_new`), or that or the one before.
+  virtual std::string complaint(const std::string& folder, bool is_new) const = 0;
+  /// Goes on after the program was killed in `run`, and leaves nothing behind that it has made.
+  /// False if it cannot know what that is.
+  virtual bool cleans_up(const std::string&) const { return false; }
+};
+
+/// All of them, on 1 and 3 thread ranks.
+std::vector<std::unique_ptr<Scenario>> scenarios();
+
+}  // namespace weft::faults
