@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <exception>
+#include <future>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,16 +57,46 @@ std::string timeout_text(const char* what) {
                      what, wait_limit().count());
 }
 
+/// ncclCommInitRank within the time limit. It blocks until all ranks have called it, and until then
+/// there is no communicator to abort; a non-blocking one would stay so in every later call, which
+/// costs each of them a change of threads. So a thread of its own makes the call, and is left
+/// behind if a rank does not come.
+ncclComm_t init_rank(ncclUniqueId id, Transport& host, Device device) {
+  struct Result {
+    ncclComm_t comm = nullptr;
+    std::string error;
+  };
+  std::packaged_task<Result()> task([id, device, size = host.size(), rank = host.rank()] {
+    Result result;
+    if (const cudaError_t code = cudaSetDevice(device.ordinal); code != cudaSuccess) {
+      result.error = fmt::format("cudaSetDevice: {}", cudaGetErrorString(code));
+      return result;
+    }
+    const ncclResult_t code = ncclCommInitRank(&result.comm, size, id, rank);
+    if (code != ncclSuccess) {
+      result.error = fmt::format("ncclCommInitRank on {}: {} ({})", to_string(device),
+                                 ncclGetErrorString(code), ncclGetLastError(nullptr));
+    }
+    return result;
+  });
+  std::future<Result> future = task.get_future();
+  std::thread(std::move(task)).detach();
+  const auto deadline = Clock::now() + wait_limit();
+  while (future.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+    host.leave_if_failed();
+    if (Clock::now() > deadline) throw TimeoutError(timeout_text("ncclCommInitRank blocked"));
+  }
+  const Result result = future.get();
+  if (!result.error.empty()) throw CommError(result.error);
+  return result.comm;
+}
+
 }  // namespace
 
 NcclComm::NcclComm(ncclUniqueId id, const std::shared_ptr<Transport>& host, Device device)
     : host_(host) {
   Stream::current(device);  // makes the GPU the current one
-  const ncclResult_t code = ncclCommInitRank(&comm_, host->size(), id, host->rank());
-  if (code != ncclSuccess) {
-    throw CommError(fmt::format("ncclCommInitRank on {}: {} ({})", to_string(device),
-                                ncclGetErrorString(code), ncclGetLastError(nullptr)));
-  }
+  comm_ = init_rank(id, *host, device);
   Watchman::instance().add(this);
 }
 

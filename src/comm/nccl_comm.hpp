@@ -16,9 +16,9 @@
 
 namespace weft::detail {
 
-/// NCCL by itself waits for ever for a peer that does not come. Here, once a communicator is made,
-/// nothing does: the host's waits for the GPU look at NCCL's own errors and at the clock
-/// (WaitGuard), and a thread beside looks after calls that block the host. Either aborts the
+/// NCCL by itself waits for ever for a peer that does not come. Here nothing does: making a
+/// communicator has a time limit, the host's waits for the GPU look at NCCL's own errors and at the
+/// clock (WaitGuard), and a thread beside looks after calls that block the host. Either aborts the
 /// communicator, which ends its kernels on this rank; every later call says why. Peers see a closed
 /// connection, or the clock.
 class NcclComm final : public WaitGuard {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -468,7 +469,9 @@ std::shared_ptr<Transport> make_nccl_transport(const std::shared_ptr<Transport>&
   std::unique_ptr<NcclComm> comm;
   try {
     comm = std::make_unique<NcclComm>(id, host, device);
-  } catch (const Error& error) {
+  } catch (const TimeoutError&) {
+    throw;  // a rank that did not come to NCCL would not come to agree, either
+  } catch (const std::exception& error) {
     complaint = error.what();
   }
   agree(*host, complaint);
