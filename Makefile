@@ -31,6 +31,9 @@ test: setup ## Build and run all tests
 faults: setup ## Let ranks, memory and files fail for MINUTES=30; see docs/reliability.md
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_fault_programs
+	@scripts/setup faults
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	scripts/faults --build build/$(PRESET) --minutes $(MINUTES)
 
 gpu-check: setup ## Run all tests on the GPU of this machine, in every way to share it

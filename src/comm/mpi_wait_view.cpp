@@ -14,7 +14,7 @@ constexpr double first_question = 0.2;
 /// How often others are asked. With more ranks less often, so that nobody drowns in questions.
 double interval_of_questions(int ranks) { return 0.2 * std::max(1.0, ranks / 64.0); }
 /// For messages that a rank sent before it left to arrive.
-constexpr double arrival = 0.3;
+constexpr double arrival = 0.8;
 /// For a rank that has failed to say why.
 constexpr double last_words = 3;
 
@@ -32,10 +32,20 @@ bool WaitView::is_missing(int member) const {
   return peer(member).begun < wait_.call.collective;
 }
 
+std::vector<int> WaitView::awaited() const {
+  std::vector<int> missing;
+  std::vector<int> others;
+  for (int member = 0; member < members(); ++member) {
+    if (member != comm_->rank()) others.push_back(member);
+    if (is_missing(member)) missing.push_back(member);
+  }
+  return missing.empty() ? others : missing;
+}
+
 void WaitView::ask(const ControlSocket& socket) {
   next_question_ = waited_ + interval_of_questions(members());
-  for (int member = 0; member < members(); ++member) {
-    if (!is_missing(member)) continue;
+  for (const int member : awaited()) {
+    if (job_rank(member) < 0 || job_rank(member) >= socket.size()) continue;  // of another job
     ++peer(member).unanswered;
     ControlMessage question;
     question.kind = ControlKind::ask;
@@ -87,8 +97,9 @@ std::optional<Verdict> WaitView::look(double elapsed, double time_limit, const C
 
 std::optional<int> WaitView::find_departed() const {
   for (int member = 0; member < members(); ++member) {
+    // To begin a collective call is the rank's own doing; a message may still be on its way.
     if (is_missing(member) && peer(member).phase == Phase::left &&
-        waited_ - peer(member).left_at >= arrival) {
+        (wait_.call.peer < 0 || waited_ - peer(member).left_at >= arrival)) {
       return member;
     }
   }
@@ -98,8 +109,7 @@ std::optional<int> WaitView::find_departed() const {
 bool WaitView::has_waited_too_long(double time_limit, const ControlLine& line) const {
   bool failing = false;
   bool lost = false;
-  for (int member = 0; member < members(); ++member) {
-    if (!is_missing(member)) continue;
+  for (const int member : awaited()) {
     const Peer& peer = this->peer(member);
     failing = failing || peer.phase == Phase::failed;
     // A rank that was never heard may be one that no datagram reaches.
@@ -110,10 +120,14 @@ bool WaitView::has_waited_too_long(double time_limit, const ControlLine& line) c
   return waited_ > time_limit + (failing ? last_words : 0);
 }
 
+bool WaitView::has_fallen_silent(int member) const {
+  return !peer(member).heard || peer(member).unanswered >= questions;
+}
+
 std::string WaitView::describe(int member) const {
   const Peer& peer = this->peer(member);
   const auto state = [&]() -> std::string {
-    if (!peer.heard || peer.unanswered >= questions) return "does not answer";
+    if (has_fallen_silent(member)) return "does not answer";
     if (peer.phase == Phase::failed) return "has failed";
     if (peer.phase == Phase::left) return "has left the program";
     if (peer.call.front() != '\0') return fmt::format("in {}", peer.call.data());
@@ -127,8 +141,9 @@ std::string WaitView::describe_timeout(double time_limit, bool connected) const 
       kind_ == Kind::call ? fmt::format("in {}", wait_.call.name) : "at the end of the program";
   std::string whom;
   int count = 0;
-  for (int member = 0; member < members(); ++member) {
-    if (!is_missing(member)) continue;
+  for (const int member : awaited()) {
+    // Who has begun the call is to blame only if it has stopped since.
+    if (!is_missing(member) && !(connected && has_fallen_silent(member))) continue;
     if (++count > most_named) continue;
     whom += count == 1 ? " for " : ", ";
     whom += connected ? describe(member) : fmt::format("rank {}", job_rank(member));

@@ -60,7 +60,11 @@ class WaitView {
     std::array<char, 24> call = {};
   };
 
+  /// The member is needed and has not come.
   bool is_missing(int member) const;
+  /// Those members; all others if none is missing, since one may have stopped in the call.
+  std::vector<int> awaited() const;
+  bool has_fallen_silent(int member) const;
   int job_rank(int member) const { return comm_->members()[static_cast<std::size_t>(member)]; }
   Peer& peer(int member) { return peers_[static_cast<std::size_t>(member)]; }
   const Peer& peer(int member) const { return peers_[static_cast<std::size_t>(member)]; }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <string_view>
 #include <thread>
 
@@ -107,9 +108,13 @@ void MpiWatchdog::run() {
 
 std::optional<Verdict> MpiWatchdog::look(double elapsed) {
   const std::lock_guard lock(mutex_);
-  for (WaitView& view : views_) {
-    auto verdict = view.look(elapsed, time_limit_, line_);
-    if (verdict) return verdict;
+  try {
+    for (WaitView& view : views_) {
+      auto verdict = view.look(elapsed, time_limit_, line_);
+      if (verdict) return verdict;
+    }
+  } catch (const std::bad_alloc&) {
+    // There may be memory at the next look.
   }
   return std::nullopt;
 }

@@ -92,10 +92,10 @@ class LostRank : public testing::TestWithParam<int> {
   }
 
   static void expect_timeout(const std::string& action, const std::string& message) {
-    const Ended ended = run(action, 2);
-    expect_one_message(ended, 2 + 3, "rank ");
+    const Ended ended = run(action, 1);
+    expect_one_message(ended, 1 + 3, "rank ");
     EXPECT_EQ(occurrences(ended.output, message), 1) << ended.output << message;
-    EXPECT_GT(ended.seconds, 2);
+    EXPECT_GT(ended.seconds, 1);
   }
 };
 
@@ -124,27 +124,31 @@ TEST_P(LostRank, that_returned_before_a_begun_call_is_named) {
 }
 
 TEST_P(LostRank, that_is_stopped_is_named_after_the_time_limit) {
-  expect_timeout("stop", fmt::format("of {} failed: waited 2 s for rank {} (does not answer) in "
+  expect_timeout("stop", fmt::format("of {} failed: waited 1 s for rank {} (does not answer) in "
                                      "allreduce, which is the limit set by WEFT_TIMEOUT\n",
                                      ranks(), last()));
 }
 
+TEST_P(LostRank, that_is_stopped_in_a_call_is_named_after_the_time_limit) {
+  expect_timeout("stop_in_a_call", fmt::format("waited 1 s for rank {} (does not answer)", last()));
+}
+
 TEST_P(LostRank, that_is_stopped_when_others_are_done_is_named) {
   expect_timeout("stop_when_others_are_done",
-                 fmt::format("of {} failed: waited 2 s for rank {} (does not answer) at the end of "
+                 fmt::format("of {} failed: waited 1 s for rank {} (does not answer) at the end of "
                              "the program, which is the limit set by WEFT_TIMEOUT\n",
                              ranks(), last()));
 }
 
 TEST_P(LostRank, that_hangs_is_named_after_the_time_limit) {
-  expect_timeout("hang", fmt::format("of {} failed: waited 2 s for rank {} (outside any call) in "
+  expect_timeout("hang", fmt::format("of {} failed: waited 1 s for rank {} (outside any call) in "
                                      "allreduce, which is the limit set by WEFT_TIMEOUT\n",
                                      ranks(), last()));
 }
 
 TEST_P(LostRank, that_waits_elsewhere_is_named_after_the_time_limit) {
-  const Ended ended = run("hang_in_another_call", 2);
-  expect_one_message(ended, 2 + 3, "rank ");
+  const Ended ended = run("hang_in_another_call", 1);
+  expect_one_message(ended, 1 + 3, "rank ");
   // Both kinds of rank wait too long; either may report it.
   const int by_others =
       occurrences(ended.output, fmt::format("for rank {} (in recv) in allreduce", last()));

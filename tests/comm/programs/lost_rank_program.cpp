@@ -69,6 +69,22 @@ void stop(const Comm& world) {
   lose_last(world, [] { std::raise(SIGSTOP); });
 }
 
+/// The last rank is stopped when it has begun a call that needs it to the end.
+void stop_in_a_call(const Comm& world) {
+  std::vector<double> much(1'000'000);
+  world.barrier();
+  std::jthread stopper;
+  if (is_last(world)) {
+    stopper = std::jthread([] {
+      sleep(0.3);
+      std::raise(SIGSTOP);
+    });
+  } else {
+    sleep(0.6);
+  }
+  world.allreduce(much);
+}
+
 void stop_when_others_are_done(const Comm& world) {
   world.barrier();
   if (is_last(world)) std::raise(SIGSTOP);
@@ -129,6 +145,7 @@ int main(int argc, char** argv) {
                             {"return_from_a_part", return_from_a_part},
                             {"return_from_a_begun_call", return_from_a_begun_call},
                             {"stop", stop},
+                            {"stop_in_a_call", stop_in_a_call},
                             {"stop_when_others_are_done", stop_when_others_are_done},
                             {"hang", hang},
                             {"hang_in_another_call", hang_in_another_call},
