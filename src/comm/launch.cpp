@@ -6,6 +6,7 @@
 #include "comm/thread_transport.hpp"
 #include "core/environment.hpp"
 #ifdef WEFT_WITH_MPI
+#include "comm/mpi_calls.hpp"
 #include "comm/mpi_transport.hpp"
 #include "comm/waiter.hpp"
 #include "comm/watched_job.hpp"
@@ -353,6 +354,10 @@ class Exchange {
 /// may sit in a collective that it will not enter.
 int part(Transport& world, Transport& farewells, const Outcome& mine, bool connected) {
   using namespace std::chrono_literals;
+  if (mine.failed && detail::has_abandoned_calls()) {
+    world.abort(mine.message);
+    return error_code;
+  }
   Exchange<Farewell> exchange(farewells, to_farewell(mine));
   // Where ranks cannot settle who speaks, the lowest that failed does so first, and ends the job
   // before the others speak too.
@@ -415,9 +420,11 @@ int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& option
   detail::WatchedJob watched(*world, one_host);
   Outcome outcome;
   try {
-    outcome.code = body(Comm(world).on(device_of_rank(options, places, world->rank())));
+    const Comm comm = Comm(world).on(device_of_rank(options, places, world->rank()));
+    outcome.code = body(comm);
+    comm.throw_held_error();
   } catch (...) {
-    outcome = outcome_of(world->rank(), std::current_exception());
+    outcome = outcome_of(world->rank());
   }
   watched.leave(outcome.failed);
   return part(*world, *farewells, outcome, watched.is_connected());
@@ -425,11 +432,6 @@ int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& option
 
 int launch_on_mpi(const LaunchOptions& options, const Task& task,
                   const std::function<int(Comm)>& body) {
-  try {
-    detail::wait_limit();
-  } catch (const Error& error) {
-    return decline(task, error.what());
-  }
   // Before MPI is initialised, since some libraries then set the variables of their own launcher.
   const std::string nested =
       options.comm == CommChoice::mpi ? "" : detail::nested_launchers_complaint(environment);

@@ -4,9 +4,18 @@
 
 #include "comm/memory_ops.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <string>
 
 namespace weft::detail {
+namespace {
+
+std::atomic<bool> calls_abandoned{false};
+
+}  // namespace
+
+bool has_abandoned_calls() { return calls_abandoned; }
 
 index_t IntParts::pack() {
   index_t end = 0;
@@ -99,12 +108,16 @@ void MpiCalls::cancel_receives(MpiCall& call, std::size_t first) {
 
 void MpiCalls::abandon(const Ticket& ticket) noexcept {
   MpiCall* call = find(ticket);
-  if (call != nullptr) cancel_receives(*call, call->completed);
+  if (call == nullptr || has_abandoned_calls()) return;
+  cancel_receives(*call, call->completed);
+  calls_abandoned =
+      std::any_of(call->pieces.begin() + static_cast<std::ptrdiff_t>(call->completed),
+                  call->pieces.end(), [](const MpiPiece& piece) { return piece.from < 0; });
 }
 
 bool MpiCalls::test(const Ticket& ticket) {
   MpiCall* call = find(ticket);
-  return call == nullptr || progress(*call, When::later);
+  return call == nullptr || (!has_abandoned_calls() && progress(*call, When::later));
 }
 
 void MpiCalls::wait(const Ticket& ticket) {

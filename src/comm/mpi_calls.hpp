@@ -72,8 +72,8 @@ class MpiCalls {
   Ticket finish(MpiCall& call, When when);
   bool test(const Ticket& ticket);
   void wait(const Ticket& ticket);
-  /// Cancels what the call would still receive. Sends only read, and collectives cannot be
-  /// cancelled: they are forgotten, since the job is about to end.
+  /// Cancels what the call would still receive. MPI cannot cancel the rest: see
+  /// has_abandoned_calls.
   void abandon(const Ticket& ticket) noexcept;
 
  private:
@@ -89,5 +89,9 @@ class MpiCalls {
   std::deque<MpiCall> calls_;
   std::vector<std::size_t> free_;
 };
+
+/// A send or a collective of this process was abandoned, and its memory may be gone. MPI would
+/// touch it in whatever call it makes progress, so the process must make no more than MPI_Abort.
+bool has_abandoned_calls();
 
 }  // namespace weft::detail
