@@ -362,7 +362,7 @@ int part(Transport& world, Transport& farewells, const Outcome& mine, bool conne
   // Where ranks cannot settle who speaks, the lowest that failed does so first, and ends the job
   // before the others speak too.
   const auto deadline =
-      std::chrono::steady_clock::now() + 1s + (connected ? 0 : world.rank()) * 20ms;
+      std::chrono::steady_clock::now() + (connected ? 500ms : 1s + world.rank() * 20ms);
   if (!exchange.wait_until(mine.failed ? deadline : std::chrono::steady_clock::time_point::max())) {
     world.abort(mine.message);
     return error_code;
