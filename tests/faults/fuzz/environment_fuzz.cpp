@@ -1,17 +1,17 @@
 // Environment variables, one NAME=value per line: those that launchers set and those that users do.
 // They are refused with an Error, or understood.
 
-#include <weft/comm/comm.hpp>
 #include <weft/core/device.hpp>
 #include <weft/core/error.hpp>
 
-#include "comm/device_route.hpp"
 #include "comm/launch_checks.hpp"
+#include "core/environment.hpp"
 #include "faults/fuzz/fuzz_target.hpp"
 
-#include <cstdlib>
 #include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -48,28 +48,29 @@ void read_launcher(const detail::Environment& environment) {
   detail::nested_launchers_complaint(environment);
   detail::no_mpi_complaint(task);
   const std::vector<detail::Place> places(3, {"host", {0, 1}});
-  detail::crowding_note(places, environment);
-  for (int rank = 0; rank < 3; ++rank) {
-    read([&] {
-      const int gpu = detail::gpu_for_rank(places, rank, 2, environment);
-      expect(gpu >= 0 && gpu < 2, "a GPU that is not there");
-    });
-  }
+  detail::crowding_note(places);
+  read([&] {
+    const detail::Settings settings = detail::parse_settings(environment);
+    expect(settings.timeout.count() > 0 && settings.timeout.count() <= 1e9, "a limit without end");
+    for (int rank = 0; rank < 3; ++rank) {
+      read([&] {
+        const int gpu = detail::gpu_for_rank(places, rank, 2, settings.gpus);
+        expect(gpu >= 0 && gpu < 2, "a GPU that is not there");
+      });
+    }
+  });
 }
 
-/// What the library reads from the environment of the process whenever it needs it.
-void read_own(const Variables& variables) {
-  constexpr const char* names[] = {"WEFT_CHECK", "WEFT_DEVICE_COMM"};
-  for (const char* name : names) {
-    const auto found = variables.find(name);
-    if (found == variables.end()) {
-      unsetenv(name);
-    } else {
-      setenv(name, found->second.c_str(), 1);
-    }
+/// The names alone, as a process would have them.
+void read_names(const Variables& variables) {
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  std::vector<const char*> entries;
+  for (const std::string& line : lines) entries.push_back(line.c_str());
+  entries.push_back(nullptr);
+  for (const std::string& note : detail::notes_on_unknown_variables(entries.data())) {
+    expect(note.size() < 200, "a note that quotes too much");
   }
-  read([] { static_cast<void>(Comm::self().checks_calls()); });
-  read([] { static_cast<void>(detail::requested_route()); });
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
   });
-  read_own(variables);
+  read_names(variables);
   for (const auto& [name, value] : variables) {
     read([&, &text = value] {
       const Device device = Device::parse(text);
