@@ -3,6 +3,8 @@
 #include <weft/core/dispatch.hpp>
 #include <weft/core/error.hpp>
 
+#include <concepts>
+
 namespace weft::detail {
 namespace {
 
@@ -39,10 +41,13 @@ std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& sh
     if (device.kind == DeviceKind::cuda) return make_cufft_plan<X>(device, shape, axes);
   }
   if constexpr (with_fftw && !is_complex<X>) {
-    auto lanes = dispatch(Device::cpu(), [&](auto tag) {
-      return axes.size() == 1 && lanes_suit<X>(tag, shape, axes[0])
-                 ? make_lane_plan<X>(tag, shape, axes[0])
-                 : nullptr;
+    auto lanes = dispatch(Device::cpu(), [&](auto tag) -> std::unique_ptr<FourierPlan<X>> {
+      if constexpr (std::derived_from<decltype(tag), Cpu>) {
+        if (axes.size() == 1 && lanes_suit<X>(tag, shape, axes[0])) {
+          return make_lane_plan<X>(tag, shape, axes[0]);
+        }
+      }
+      return nullptr;
     });
     if (lanes != nullptr) return lanes;
   }
