@@ -3,7 +3,6 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/random.hpp>
 #include <weft/array/reductions.hpp>
-
 #include <weft/core/error.hpp>
 
 #include <fmt/core.h>

@@ -2,11 +2,11 @@
 
 #include <weft/core/error.hpp>
 
-#include <fmt/format.h>
-
 #include "array/plan_agreement.hpp"
 #include "op/differences.hpp"
 #include "op/stencil_operator.hpp"
+
+#include <fmt/format.h>
 
 namespace weft {
 

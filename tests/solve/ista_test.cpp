@@ -363,6 +363,7 @@ TEST(Ista, refuses_what_does_not_fit) {
       expect_error<ArgumentError>(comm, words, [&] { ista(a, y, {}, options); });
       expect_error<ArgumentError>(comm, words, [&] { fista(a, y, {}, options); });
     };
+    refused({"Threshold", "3"}, {.threshold = static_cast<Threshold>(3)});
     expect_error<ArgumentError>(comm, {"fista", "y is"}, [&] { fista(a, other); });
     expect_error<ArgumentError>(comm, {"ista", "max_iterations"},
                                 [&] { ista(a, y, {.max_iterations = 0}); });

@@ -453,6 +453,7 @@ TEST(TotalVariation, refuses_what_does_not_fit) {
     refused({"mu = -1"}, {.mu = -1});
     refused({"mu = nan"}, {.mu = std::nan("")});
     refused({"rho = 0"}, {.rho = 0});
+    refused({"TotalVariationNorm", "2"}, {.norm = static_cast<TotalVariationNorm>(2)});
     refused({"rho = inf"}, {.rho = std::numeric_limits<double>::infinity()});
     refused({"inner_iterations = 0"}, {.inner_iterations = 0});
     refused({"x0 is", line.describe(), other.layout().describe()}, {.x0 = other});
