@@ -104,8 +104,10 @@ class MpiTransport final : public Transport {
   void abort(const std::string& reason) noexcept override { abort_job(reason.c_str()); }
 
  private:
-  /// The name of a call, for those who wait in it.
-  static const char* name_of(CallKind kind) { return weft::name_of(kind).data(); }
+  /// The name of a call, for those who wait in it: that of the call it is a step of, if it is one.
+  const char* name_of(CallKind kind) const {
+    return step_of() != nullptr ? step_of() : weft::name_of(kind).data();
+  }
   WatchedCollective watch(CallKind kind, When when) {
     return WatchedCollective(*watched_, name_of(kind), when == When::now);
   }

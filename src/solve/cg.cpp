@@ -208,7 +208,7 @@ void Cg<T>::visit_own_state(StateVisitor& visitor) {
     visitor.visit("w", *state_->w);
     if (state_->z) visitor.visit("z", *state_->z);
   }
-  visitor.visit("scalars", state_->scalars.memory());
+  visitor.visit("scalars", state_->scalars.memory(), state_->scalars.count());
 }
 
 template <Scalar T>

@@ -190,7 +190,7 @@ void Cgls<D, R>::visit_own_state(StateVisitor& visitor) {
   visitor.visit("x", this->own_x());
   visitor.visit("r", state_->r);
   visitor.visit("p", state_->p);
-  visitor.visit("scalars", state_->scalars.memory());
+  visitor.visit("scalars", state_->scalars.memory(), state_->scalars.count());
 }
 
 template <Scalar D, Scalar R>

@@ -300,7 +300,9 @@ Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
       const index_t block = there.numbers[i].bytes;
       const index_t place = there.numbers_offset(i);
       if (first) body.read_words(there.ranks * block, place, true, [](auto) {});
-      const Memory& memory = state.numbers[i].memory;
+      const auto& [name, memory, common] = state.numbers[i];
+      if (block < common * size_of(memory.dtype))
+        throw damaged_checkpoint(path_, fmt::format("each rank has {} bytes of {}", block, name));
       std::vector<std::byte> mine(static_cast<std::size_t>(std::min(block, memory.bytes())));
       // What ranks have in common comes first, and is in every block.
       const index_t offset = resumed.was_elsewhere ? 0 : comm_.rank() * block;

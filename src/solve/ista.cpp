@@ -426,8 +426,8 @@ void ProximalGradient<D, R>::visit_own_state(StateVisitor& visitor) {
     visitor.visit("z", *state.z);
     visitor.visit("r of z", *state.rz);
   }
-  visitor.visit("scalars", state.scalars.memory());
-  visitor.visit("step", Memory(&state.step, 1));
+  visitor.visit("scalars", state.scalars.memory(), state.scalars.count());
+  visitor.visit("step", Memory(&state.step, 1), 1);
 }
 
 template <Scalar D, Scalar R>

@@ -306,7 +306,7 @@ void Lsqr<D, R>::visit_own_state(StateVisitor& visitor) {
   visitor.visit("w", state_->w);
   if (state_->tail) visitor.visit("tail", *state_->tail);
   if (state_->variance) visitor.visit("variance", *state_->variance);
-  visitor.visit("scalars", state_->scalars.memory());
+  visitor.visit("scalars", state_->scalars.memory(), state_->scalars.count());
 }
 
 template <Scalar D, Scalar R>

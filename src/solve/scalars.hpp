@@ -53,6 +53,7 @@ class Scalars {
   Scalars(Device device, int count, std::initializer_list<const SumSpace*> spaces);
 
   Device device() const { return numbers_.device(); }
+  index_t count() const { return count_; }
   const double* operator[](int slot) const { return numbers_.data() + slot; }
   double* at(int slot) { return numbers_.data() + slot; }
 
@@ -75,7 +76,7 @@ class Scalars {
   /// All of them on the host, from the first on. Waits for the device.
   void read(std::span<double> values) const;
 
-  /// All of it, unfinished sums included.
+  /// All of it: the numbers, then sums that are not finished.
   Memory memory() { return numbers_; }
 
  private:

@@ -22,8 +22,8 @@ class Collector final : public StateVisitor {
   void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
     add(name, x);
   }
-  void visit(std::string_view name, Memory numbers) override {
-    state_.numbers.push_back({std::string(name), numbers});
+  void visit(std::string_view name, Memory numbers, index_t common) override {
+    state_.numbers.push_back({std::string(name), numbers, common});
   }
   void visit(std::string_view name, index_t& number) override {
     state_.integers.push_back({std::string(name), &number});

@@ -27,6 +27,7 @@ struct StateArray {
 struct StateNumbers {
   std::string name;
   Memory memory;
+  index_t common;
 };
 
 struct StateInteger {

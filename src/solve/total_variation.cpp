@@ -262,7 +262,7 @@ void TotalVariation<D, R>::visit_own_state(StateVisitor& visitor) {
   visitor.visit("t", state_->t);
   visitor.visit("u", state_->u);
   visitor.visit("p", state_->p);
-  visitor.visit("scalars", state_->scalars.memory());
+  visitor.visit("scalars", state_->scalars.memory(), state_->scalars.count());
 }
 
 template <Scalar D, Scalar R>

@@ -47,11 +47,12 @@ bool ends_soon(const std::string& mark) {
 }
 
 /// Runs a program; nothing of it may be left.
-Ended run(const std::string& program, int ranks, double time_limit) {
+Ended run(const std::string& program, int ranks, double time_limit,
+          const std::string& setting = "") {
   static int runs = 0;
   const std::string mark = fmt::format("run_{}_{}", getpid(), ++runs);
   Ended ended = weft::test::run_shell(
-      fmt::format("export WEFT_QUIET=1 WEFT_TIMEOUT={}", time_limit),
+      fmt::format("export WEFT_QUIET=1 WEFT_TIMEOUT={} {}", time_limit, setting),
       fmt::format("{} -n {} " WEFT_TEST_PROGRAM_DIR "/{} {}", WEFT_MPIEXEC, ranks, program, mark));
   EXPECT_TRUE(ends_soon(mark)) << program << " left processes behind";
   return ended;
@@ -69,13 +70,14 @@ class LostRank : public testing::TestWithParam<int> {
  protected:
   static int ranks() { return GetParam(); }
   static int last() { return ranks() - 1; }
-  static Ended run(const std::string& action, double time_limit) {
-    return ::run("lost_rank_program " + action, ranks(), time_limit);
+  static Ended run(const std::string& action, double time_limit, const std::string& setting = "") {
+    return ::run("lost_rank_program " + action, ranks(), time_limit, setting);
   }
 
-  static void expect_left(const std::string& action, const std::string& call) {
+  static void expect_left(const std::string& action, const std::string& call,
+                          const std::string& setting = "") {
     // The time limit is far beyond the time that a rank that has left is noticed in.
-    const Ended ended = run(action, 40);
+    const Ended ended = run(action, 40, setting);
     if (ranks() == 2 || call == "recv" || call == "send") {
       expect_one_message(
           ended, 2,
@@ -102,6 +104,10 @@ class LostRank : public testing::TestWithParam<int> {
 INSTANTIATE_TEST_SUITE_P(OnProcesses, LostRank, testing::Values(2, 4));
 
 TEST_P(LostRank, that_returned_early_is_named) { expect_left("return_early", "allreduce"); }
+
+TEST_P(LostRank, is_named_with_the_call_of_the_program_where_calls_are_checked) {
+  expect_left("return_early", "allreduce", "WEFT_CHECK=1");
+}
 
 TEST_P(LostRank, that_returns_while_others_wait_is_named) {
   expect_left("return_while_others_wait", "allreduce");

@@ -242,6 +242,13 @@ TEST(CheckpointFile, that_is_forged_is_refused) {
           image.line("numbers") = std::string("numbers ") + bytes + " scalars";
         });
       }
+      // As if of twice as many ranks, which have half of the numbers each.
+      refused("bytes of scalars", [&](auto& image) {
+        image.line("dealing") = "dealing 0123456789abcdef";
+        image.line("ranks") = fmt::format("ranks {}", 2 * comm.size());
+        image.line("numbers") =
+            fmt::format("numbers {} scalars", std::stol(image.line("numbers").substr(8)) / 2);
+      });
       with_line("integer", "5", "-5", "a counter is -5");
       with_line("integer", "5", "4", "ends in another iteration");
       with_line("integer", "5", "05", "not as Weft writes it");

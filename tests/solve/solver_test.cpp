@@ -43,7 +43,7 @@ class Keeper final : public StateVisitor {
   void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
     array(name, x);
   }
-  void visit(std::string_view name, Memory numbers) override {
+  void visit(std::string_view name, Memory numbers, index_t) override {
     bytes(name, numbers.data, numbers.bytes(), numbers.where);
   }
   void visit(std::string_view name, index_t& number) override {

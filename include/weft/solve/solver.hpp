@@ -92,8 +92,9 @@ class StateVisitor {
   virtual void visit(std::string_view name, DistributedArray<double>& array) = 0;
   virtual void visit(std::string_view name, DistributedArray<std::complex<float>>& array) = 0;
   virtual void visit(std::string_view name, DistributedArray<std::complex<double>>& array) = 0;
-  /// Numbers in memory of a device. Those of ranks may differ; those that do not come first.
-  virtual void visit(std::string_view name, Memory numbers) = 0;
+  /// Numbers in memory of a device: first `common` that are the same on all ranks, then those that
+  /// may differ.
+  virtual void visit(std::string_view name, Memory numbers, index_t common) = 0;
   virtual void visit(std::string_view name, index_t& number) = 0;
 };
 
