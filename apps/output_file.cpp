@@ -18,27 +18,24 @@ std::string system_complaint(const std::string& path) {
   return fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno));
 }
 
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 /// What keeps this process from writing the file; empty if nothing does.
 std::string complaint(const std::string& path, Target target) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) return system_complaint(path);
-    const int created = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    // A link is written where it leads, even if nothing is there yet.
+    const int created = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (created < 0) return system_complaint(path);
     ::close(created);
-    ::unlink(path.c_str());
+    ::unlink(std::filesystem::canonical(path).c_str());
     return {};
   }
   if (S_ISDIR(status.st_mode)) return fmt::format("cannot write '{}': it is a folder", path);
   if (target == Target::regular_file) {
     if (!S_ISREG(status.st_mode)) return fmt::format("cannot write '{}': not a regular file", path);
     // The new file is made beside the old one and takes its place.
-    if (::access(folder_of(path).c_str(), W_OK | X_OK) != 0) return system_complaint(path);
+    const std::string folder = std::filesystem::canonical(path).parent_path().string();
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_complaint(path);
   }
   return ::access(path.c_str(), W_OK) == 0 ? "" : system_complaint(path);
 }

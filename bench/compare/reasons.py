@@ -15,12 +15,12 @@ def is_about(row, *words):
 def collective_reason(row):
     """Both sides make the same call of MPI; what the difference can be depends on how large it is."""
     more = row["ours_us"] - row["theirs_us"]
-    if more <= CALL_OVERHEAD_US:
+    if 0 < more <= CALL_OVERHEAD_US:
         return f"Weft adds {svg.duration(more)} per call to check the arguments and keep statistics."
     if row["theirs_us"] >= SAME_TIME * row["ours_us"]:
         return (
-            f"both make the same call of MPI; the medians of all rounds differ by {svg.duration(more)} "
-            f"({more / row['theirs_us']:.1%}), the ratios of single rounds by more."
+            f"both make the same call of MPI; the medians of all rounds differ by {svg.duration(abs(more))} "
+            f"({abs(more) / row['theirs_us']:.1%}), the ratios of single rounds by more."
         )
     return (
         f"Weft takes {svg.duration(more)} more. Argument checks and statistics explain at most "

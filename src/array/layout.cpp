@@ -47,14 +47,15 @@ Index compact_grid(const Shape& shape, int ranks) {
 }
 
 /// Groups that ranks see differently would leave some of them waiting for others.
-void require_same_groups(const Comm& comm, const std::vector<int>& names,
+void require_same_groups(const Layout& layout, const std::vector<int>& names,
                          const std::vector<index_t>& extents) {
   detail::Hash hash;
+  hash.add(layout.hash());
   for (const int name : names) hash.add(name);
   for (const index_t extent : extents) hash.add(extent);
-  comm.agree_on(hash.value(), [&] {
-    return fmt::format("Layout::within groups [{}], extents [{}]", fmt::join(names, ", "),
-                       fmt::join(extents, ", "));
+  layout.comm().agree_on(hash.value(), [&] {
+    return fmt::format("{} within groups [{}], extents [{}]", layout.describe(),
+                       fmt::join(names, ", "), fmt::join(extents, ", "));
   });
 }
 
@@ -203,7 +204,7 @@ Layout Layout::within(std::span<const int> groups, const std::vector<index_t>& e
   require(groups.size() == at(comm().size()), "Layout::within: {} groups given for {} ranks",
           groups.size(), comm().size());
   const std::vector<int> names = numbered(groups);
-  require_same_groups(comm(), names, extents);
+  require_same_groups(*this, names, extents);
   // One communicator for all parts of a stack, so that they can share messages. One group of all
   // ranks has the one that there is.
   const bool one = std::all_of(names.begin(), names.end(), [](int name) { return name == 0; });

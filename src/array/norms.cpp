@@ -158,14 +158,15 @@ class LineNorms {
     return terms;
   }
   /// All ranks of a line have the same sums, and come to the same conclusion.
-  bool any_out_of_range(const Buffer<double>& terms) const {
+  bool any_out_of_range(const Buffer<double>& terms, const double* ruling = nullptr) const {
     return result_of<double>(x_.device(), [&](auto device, double* out) {
-             kernels::count_out_of_range(device, terms.size(), terms.data(), term_, out);
+             kernels::count_out_of_range(device, terms.size(), terms.data(), term_, ruling, out);
            }) > 0;
   }
   /// Takes the sums again of scaled elements; those that were within the range of numbers stay.
   void rescue(const Buffer<double>& terms, DistributedArray<Real<T>>& result) const {
     const Buffer<double> ruling = sums(ruling_term(order_), nullptr);
+    if (!any_out_of_range(terms, ruling.data())) return;  // lines of zeros, most likely
     const Buffer<double> scaled = sums(NormTerm::power, ruling.data());
     dispatch(x_.device(), [&](auto device) {
       kernels::raise_scaled(device, terms.size(), order_, term_, terms.data(), ruling.data(),

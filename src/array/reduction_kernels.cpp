@@ -221,11 +221,16 @@ void raise(Device device, index_t n, double power, const double* x, R* y) {
 }
 
 template <class Device>
-void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term, double* out) {
+void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term,
+                        const double* ruling, double* out) {
   reduce_into(
       device, n, 0.0,
-      [=] WEFT_KERNEL(index_t i) { return is_out_of_range(sums[i], term) ? 1.0 : 0.0; }, Add{},
-      out);
+      [=] WEFT_KERNEL(index_t i) {
+        const bool counts =
+            is_out_of_range(sums[i], term) && (ruling == nullptr || can_scale(ruling[i]));
+        return counts ? 1.0 : 0.0;
+      },
+      Add{}, out);
 }
 
 template <class Device, class R>
@@ -233,9 +238,8 @@ void raise_scaled(Device device, index_t n, double order, NormTerm term, const d
                   const double* scale, const double* scaled, R* y) {
   for_each(device, n, [=] WEFT_KERNEL(index_t i) {
     if (!is_out_of_range(sums[i], term)) return;
-    // Where the element that scales is zero or infinite, so is the norm.
-    const bool plain = scale[i] == 0 || scale[i] == std::numeric_limits<double>::infinity();
-    y[i] = static_cast<R>(plain ? scale[i] : scale[i] * std::pow(scaled[i], 1 / order));
+    y[i] =
+        static_cast<R>(can_scale(scale[i]) ? scale[i] * std::pow(scaled[i], 1 / order) : scale[i]);
   });
 }
 
@@ -248,7 +252,8 @@ void raise_scaled(Device device, index_t n, double order, NormTerm term, const d
 INSTANTIATE_REAL(float)
 INSTANTIATE_REAL(double)
 #undef INSTANTIATE_REAL
-template void count_out_of_range(WEFT_THIS_DEVICE, index_t, const double*, NormTerm, double*);
+template void count_out_of_range(WEFT_THIS_DEVICE, index_t, const double*, NormTerm, const double*,
+                                 double*);
 template void to_ordered_bits(WEFT_THIS_DEVICE, index_t, bool, double*);
 template void from_ordered_bits(WEFT_THIS_DEVICE, index_t, double*);
 

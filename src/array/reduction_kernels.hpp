@@ -49,6 +49,12 @@ constexpr bool is_out_of_range(double sum, NormTerm term) {
   return sum < smallest || (sum >= largest_term && sum < infinity);
 }
 
+/// Elements can be scaled by it. Where the element that rules a sum is zero or infinite, so is the
+/// norm.
+constexpr bool can_scale(double ruling) {
+  return ruling != 0 && ruling != std::numeric_limits<double>::infinity();
+}
+
 /// The term over all elements. Squares are those of the elements times `scale`, powers those of the
 /// elements divided by it.
 template <class Device, class T>
@@ -59,9 +65,11 @@ void norm_terms(Device device, index_t n, const T* x, NormTerm term, double powe
 template <class Device, class T>
 void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, const T* x,
                       NormTerm term, double power, const double* scale, double* out);
-/// How many sums of a kind of terms are out of range.
+/// How many sums of a kind of terms are out of range; given the elements that rule them, how many
+/// of those can be scaled.
 template <class Device>
-void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term, double* out);
+void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term,
+                        const double* ruling, double* out);
 
 // Extremes travel as integers. The bits of non-negative numbers are ordered like the numbers, with
 // NaN above all; so NaN wins a maximum, which transports do not promise for floating point. For a

@@ -152,8 +152,10 @@ void Comm::agree(std::string_view complaint) const {
 }
 
 void Comm::agree_on(std::uint64_t number, const std::function<std::string()>& describe) const {
+  detail::throw_if_held(state());
   if (size() == 1) return;
   if (checks_calls()) verify(state(), {detail::agree_code, -1, -1, -1, -1, -1});
+  const Transport::Step step(*state().transport, "agree_on");
   flush();
   std::array<std::uint64_t, 2> range = {number, ~number};
   state().transport->allreduce(range, range, ReduceOp::max, When::now);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <numeric>
 
@@ -19,15 +20,25 @@ enum TicketKind : std::int32_t { collective, gpu_collective, sending, gpu_sendin
 /// the caller would then release.
 class ShortText {
  public:
-  template <class... Args>
-  void append(fmt::format_string<Args...> format, Args&&... args) {
-    const auto result = fmt::format_to_n(text_.data() + size_, text_.size() - size_, format,
-                                         std::forward<Args>(args)...);
-    size_ = std::min(text_.size(), size_ + result.size);
+  template <class... Parts>
+  void append(const Parts&... parts) {
+    (add(parts), ...);
   }
   std::string_view view() const { return {text_.data(), size_}; }
 
  private:
+  void add(std::string_view text) {
+    size_ += text.copy(text_.data() + size_, text_.size() - size_);
+  }
+  void add(int number) { add_number(number); }
+  void add(double number) { add_number(number, std::chars_format::general, 3); }
+  template <class... Args>
+  void add_number(Args... args) {
+    std::array<char, 24> digits;
+    const auto result = std::to_chars(digits.data(), digits.data() + digits.size(), args...);
+    add(std::string_view(digits.data(), result.ptr));
+  }
+
   std::array<char, 400> text_;
   std::size_t size_ = 0;
 };
@@ -87,7 +98,7 @@ void ThreadTransport::fail_if_departed(const Ticket& ticket) {
     // In this order: what a rank did before it departed is no failure.
     if (!job().has_departed(job_rank(peer)) || !waits_for(peer, ticket)) continue;
     ShortText text;
-    text.append("it left the program while rank {} was waiting for it in {}", job_rank(),
+    text.append("it left the program while rank ", job_rank(), " was waiting for it in ",
                 call_of(ticket));
     job().raise(job_rank(peer), text.view());
     leave();
@@ -96,19 +107,19 @@ void ThreadTransport::fail_if_departed(const Ticket& ticket) {
 
 void ThreadTransport::time_out(const Ticket& ticket) {
   ShortText text;
-  text.append("waited {:.3g} s for ", wait_limit().count());
+  text.append("waited ", wait_limit().count(), " s for ");
   const auto missing = [&](int peer) { return waits_for(peer, ticket); };
   const auto first = [&](int from) {
     while (from < size() && !missing(from)) ++from;
     return from;
   };
   const int one = first(0);
-  text.append("rank{} ", first(one + 1) < size() ? "s" : "");
+  text.append("rank", first(one + 1) < size() ? "s " : " ");
   for (int peer = one; peer < size(); peer = first(peer + 1)) {
     const char* comma = peer == one ? "" : first(peer + 1) < size() ? ", " : " and ";
-    text.append("{}{}", comma, job_rank(peer));
+    text.append(comma, job_rank(peer));
   }
-  text.append(" in {}, which is the limit set by WEFT_TIMEOUT", call_of(ticket));
+  text.append(" in ", call_of(ticket), ", which is the limit set by WEFT_TIMEOUT");
   stop(text.view());
   throw TimeoutError(fmt::format("rank {}: {}", job_rank(), text.view()));
 }

@@ -17,18 +17,9 @@ void require_enumerator(E value, E last, const char* who, const char* what) {
           who, what, static_cast<int>(number));
 }
 
-inline void require_finite(double value, const char* who, const char* what) {
-  require(std::isfinite(value), "{}: {} is {}, but must be finite", who, what, value);
-}
-
 inline void require_positive(double value, const char* who, const char* what) {
   require(std::isfinite(value) && value > 0, "{}: {} is {}, but must be positive and finite", who,
           what, value);
-}
-
-inline void require_not_negative(double value, const char* who, const char* what) {
-  require(std::isfinite(value) && value >= 0,
-          "{}: {} is {}, but must be finite and must not be negative", who, what, value);
 }
 
 }  // namespace weft::detail

@@ -21,8 +21,9 @@ namespace weft::detail {
 namespace {
 
 constexpr const char* check_folder = "check that the folder exists and may be written by rank 0";
-// A lock file that disappears that often while we open it is somebody's play.
+// A lock file that disappears that often while we open it is replaced on purpose.
 constexpr int most_attempts = 100;
+constexpr std::string_view mark = "process ";
 
 /// What an owner writes: "process 123 on host\n<name of its temporary file>\n". It may have been
 /// killed in between.
@@ -44,21 +45,29 @@ Note read_note(int descriptor) {
 std::string this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return fmt::format("process {} on {}", ::getpid(), host.data());
+  return fmt::format("{}{} on {}", mark, ::getpid(), host.data());
 }
 
-/// The path still leads to the open file.
-bool has_file(int descriptor, const std::string& path) {
+/// The path still leads to the open file. What keeps it from telling is in errno.
+bool has_file(int descriptor, const std::string& path) noexcept {
   struct stat open {};
   struct stat named {};
-  if (::fstat(descriptor, &open) != 0) fail_call("lock", path, "check the file system");
-  if (!S_ISREG(open.st_mode))
+  return ::fstat(descriptor, &open) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+/// A file that somebody needs for something else must not be overwritten and removed.
+void require_lock_file(int descriptor, const std::string& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) fail_call("lock", path, "check the file system");
+  if (!S_ISREG(status.st_mode))
     throw Error(fmt::format("cannot lock '{}': it is not a regular file; remove it", path));
-  if (::lstat(path.c_str(), &named) != 0) {
-    if (errno == ENOENT) return false;
-    fail_call("lock", path, "check the file system");
+  // A file without any name was removed by its last owner.
+  if (status.st_nlink > 1 ||
+      (status.st_size > 0 && !read_note(descriptor).owner.starts_with(mark))) {
+    throw Error(fmt::format(
+        "cannot lock '{}': the file is not a lock; move it, or use another path", path));
   }
-  return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -70,7 +79,7 @@ FileLock::FileLock(const std::string& path)
     while (!try_to_lock()) {
       if (++attempts == most_attempts)
         throw Error(
-            fmt::format("cannot lock '{}': the file keeps changing; look who does that", path_));
+            fmt::format("cannot lock '{}': another process keeps replacing the file", path_));
     }
     remove_leftover();
     write_note("");
@@ -84,14 +93,16 @@ FileLock::FileLock(const std::string& path)
 // Removed before the lock ends: whoever opens it from now on makes a new one, and who has opened it
 // already sees that it has no name any more.
 FileLock::~FileLock() {
-  ::unlink(path_.c_str());
+  if (has_file(descriptor_, path_)) ::unlink(path_.c_str());
   ::close(descriptor_);
 }
 
 /// False if the file was removed by its last owner after it was opened here.
 bool FileLock::try_to_lock() {
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  descriptor_ = ::open(path_.c_str(), flags, 0666);
+  do {
+    descriptor_ = ::open(path_.c_str(), flags, 0666);
+  } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) fail_call("lock", path_, check_folder);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
@@ -102,7 +113,10 @@ bool FileLock::try_to_lock() {
     }
     if (errno != ENOSYS && errno != EOPNOTSUPP) fail_call("lock", path_, check_folder);
   }
+  require_lock_file(descriptor_, path_);
+  errno = 0;
   held_ = has_file(descriptor_, path_);
+  if (!held_ && errno != 0 && errno != ENOENT) fail_call("lock", path_, "check the file system");
   if (!held_) ::close(std::exchange(descriptor_, -1));
   return held_;
 }

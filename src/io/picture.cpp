@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/option_checks.hpp"
 #include "io/colors.hpp"
 #include "io/partial_file.hpp"
 #include "io/png.hpp"
@@ -60,6 +61,7 @@ std::vector<std::uint8_t> enlarged(const std::vector<std::uint8_t>& pixels, inde
 }  // namespace
 
 Limits picture_limits(std::span<const double> values, const PictureOptions& options) {
+  detail::require_enumerator(options.colors, ColorMap::gray, "png_picture", "ColorMap");
   if (options.limits) {
     check_given(*options.limits, options.colors);
     return *options.limits;

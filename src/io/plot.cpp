@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/option_checks.hpp"
 #include "io/html.hpp"
 
 #include <algorithm>
@@ -218,6 +219,7 @@ std::string draw_legend(const std::vector<CurveSeries>& series) {
 }  // namespace
 
 std::string plot(const ReportCurves& curves) {
+  require_enumerator(curves.y_scale, AxisScale::logarithmic, "HtmlReport::curves", "AxisScale");
   std::vector<double> xs;
   std::vector<double> ys;
   const PlotAxis any_x;

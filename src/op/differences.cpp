@@ -58,7 +58,7 @@ void check_sampling(double sampling, DerivativeKind kind, const char* where) {
 BandMatrix first_difference(index_t n, double sampling, DerivativeKind kind, bool edge, int order,
                             const char* where) {
   check_sampling(sampling, kind, where);
-  require(order == 3 || order == 5, "{}: order {}; there are 3 and 5", where, order);
+  require(order == 3 || order == 5, "{}: order must be 3 or 5, got {}", where, order);
   require(order == 3 || kind == DerivativeKind::centered,
           "{}: order {} is for centered differences only", where, order);
   return scaled(n, first_choices(kind, edge, order), 1 / sampling, where);
@@ -68,7 +68,7 @@ BandMatrix second_difference(index_t n, double sampling, double weight, Derivati
                              bool edge, const char* where) {
   check_sampling(sampling, kind, where);
   require(std::isfinite(weight), "{}: a weight of {}; it must be finite", where, weight);
-  return scaled(n, second_choices(kind, edge), weight / (sampling * sampling), where);
+  return scaled(n, second_choices(kind, edge), weight / sampling / sampling, where);
 }
 
 double value_for(const std::vector<double>& values, std::size_t index, std::size_t axes,

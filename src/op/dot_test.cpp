@@ -27,18 +27,29 @@ namespace {
 /// known.
 template <Scalar T, Scalar U, class F>
 double rounding_of(F f, const DistributedArray<T>& v, const DistributedArray<U>& of_v) {
+  // Groups of ranks may come to different conclusions, but must apply f together.
   DistributedArray<U> out(of_v.layout(), uninitialized);
   f(2 * v, out);
   axpy(-2, of_v, out);
-  if (norm(out, std::numeric_limits<double>::infinity()) != 0) return 0;
+  const bool is_linear = norm(out, std::numeric_limits<double>::infinity()) == 0;
   f(3 * v, out);
   axpy(-3, of_v, out);
-  return norm(out) / 3;
+  const double rounding = norm(out) / 3;
+  return is_linear ? rounding : 0;
 }
 
-/// All ranks come to the same conclusion, although groups may have different results.
+bool have_same_groups(const Layout& a, const Layout& b) {
+  if (a.is_stack() || b.is_stack()) return !a.is_within_groups() && !b.is_within_groups();
+  for (int rank = 0; rank < a.comm().size(); ++rank) {
+    if (a.group(rank) != b.group(rank)) return false;
+  }
+  return true;
+}
+
+/// All ranks that apply an operator together come to the same conclusion, although groups may have
+/// different results.
 bool for_any_rank(bool condition, const Layout& domain, const Layout& range) {
-  if (!domain.is_within_groups() && !range.is_within_groups()) return condition;
+  if (have_same_groups(domain, range)) return condition;
   return domain.comm().allreduce(condition ? 1 : 0, ReduceOp::max) > 0;
 }
 

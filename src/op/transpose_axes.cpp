@@ -73,10 +73,10 @@ LinearOperator<T> transpose_axes(const Layout& layout, const std::vector<int>& a
   LinearOperator<T> transposed = std::is_sorted(order.begin(), order.end())
                                      ? identity<T>(layout)
                                      : make_operator<TransposeAxes<T>>(layout, range, order);
-  if (!options.range) return transposed;
-  detail::agree_on_plan("transpose_axes", {&range, &*options.range}, dtype_of<T>);
-  if (*options.range == range) return transposed;
-  return redistribute<T>(range, *options.range) * transposed;
+  const Layout& wanted = options.range ? *options.range : range;
+  detail::agree_on_plan("transpose_axes", {&range, &wanted}, dtype_of<T>);
+  if (wanted == range) return transposed;
+  return redistribute<T>(range, wanted) * transposed;
 }
 
 #define INSTANTIATE(T)                                                                 \

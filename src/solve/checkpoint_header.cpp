@@ -137,7 +137,7 @@ std::string impossible_field(const CheckpointHeader& header) {
   constexpr index_t largest_element = 16;
   constexpr index_t word = sizeof(double);
   if (header.ranks < 1 || header.ranks > std::numeric_limits<int>::max())
-    return fmt::format("it is of {} ranks", header.ranks);
+    return fmt::format("it was written by {} ranks", header.ranks);
   if (header.history_length < 1)
     return fmt::format("its history has {} entries", header.history_length);
   for (const auto& array : header.arrays) {
@@ -259,7 +259,7 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
   if (text_checksum(lines) != checksum)
     throw damaged_checkpoint(path, "the checksum of its header is wrong");
 
-  // From here on, it is as somebody has written it; whether Weft has is not said yet.
+  // The checksum only excludes accidents; the fields are still untrusted.
   CheckpointHeader header;
   try {
     header = parse(lines);
@@ -273,9 +273,9 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
   text_bytes = first_line_bytes + static_cast<index_t>(lines_bytes);
   const std::optional<index_t> data_bytes = checked_data_bytes(header);
   if (!data_bytes || *data_bytes != size - text_bytes) {
-    throw damaged_checkpoint(path, fmt::format("it has {} bytes, which are not those that its "
-                                               "header speaks of",
-                                               size));
+    throw damaged_checkpoint(
+        path, fmt::format("it has {} bytes, but its header describes {}", size,
+                          data_bytes ? std::to_string(text_bytes + *data_bytes) : "far more"));
   }
   return header;
 }
@@ -303,7 +303,7 @@ std::string difference(const CheckpointHeader& there, const CheckpointHeader& he
   // The same way of dealing out arrays is on the same ranks, with the same sums.
   if (there.dealing != here.dealing) return {};
   if (there.ranks != here.ranks)
-    return fmt::format("it is of {} ranks, and here are {}", there.ranks, here.ranks);
+    return fmt::format("it was written by {} ranks, and here are {}", there.ranks, here.ranks);
   for (std::size_t i = 0; i < there.numbers.size(); ++i) {
     if (there.numbers[i].bytes == here.numbers[i].bytes) continue;
     return fmt::format("there, {} have {} bytes on each rank, and here {}", here.numbers[i].name,

@@ -102,6 +102,17 @@ TEST_F(Agreement, layouts_that_differ_in_the_middle_are_told_apart) {
     expect_disagreement(comm, {"rank", other.describe()}, [&] {
       HaloExchange<double>(odd ? other : one, {{1, 1}, {0, 0}});
     });
+    // Where descriptions are the same, a number tells which ranks have the same layout.
+    const Layout bricks = Layout::bricks(comm, {40, 3}, {comm.size(), 1});
+    const Layout shifted = bricks.recut(0, [](std::span<const index_t> splits) {
+      std::vector<index_t> moved(splits.begin(), splits.end());
+      ++moved[1];
+      return moved;
+    });
+    ASSERT_EQ(bricks.describe(), shifted.describe());
+    expect_disagreement(comm, {bricks.describe(), " #", "rank 1: "}, [&] {
+      HaloExchange<double>(odd ? shifted : bricks, {{1, 1}, {0, 0}});
+    });
   });
 }
 
@@ -140,8 +151,14 @@ TEST_F(Agreement, groups_are_compared) {
   on_ranks([](Comm comm) {
     std::vector<int> groups(static_cast<std::size_t>(comm.size()));
     groups.back() = comm.rank() == 0 ? 1 : 0;
-    expect_disagreement(comm, {"Layout::within", "rank 0: "},
+    expect_disagreement(comm, {"within groups", "rank 0: "},
                         [&] { Layout::scatter(comm, {8}).within(groups); });
+    std::fill(groups.begin(), groups.end(), 0);
+    groups.back() = 1;
+    expect_disagreement(comm, {"replicated", "cut along", "rank 0: "}, [&] {
+      (comm.rank() == 0 ? Layout::replicated(comm, {8}) : Layout::scatter(comm, {8}))
+          .within(groups);
+    });
   });
 }
 

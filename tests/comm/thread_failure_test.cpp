@@ -322,6 +322,7 @@ TEST(ThreadFailure, of_a_dropped_request_is_known_to_the_communicator) {
   expect_reason([&] { copy.throw_held_error(); });
   expect_reason([&] { comm.barrier(); });
   expect_reason([&] { comm.agree(); });
+  expect_reason([&] { comm.agree_on(1, [] { return "one"; }); });
   expect_reason([&] { static_cast<void>(comm.split(0)); });
   expect_reason([&] { static_cast<void>(comm.start_send(data, 0)); });
   comm.throw_held_error();  // it is heard now

@@ -6,6 +6,7 @@
 #include "array/layouts.hpp"
 #include "io/folder.hpp"
 #include "io/npy_images.hpp"
+#include "support/expect_error.hpp"
 #include "support/ranks.hpp"
 
 #include <fcntl.h>
@@ -23,13 +24,6 @@ namespace weft::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Rank 0 changes something in a folder, between collective calls.
-void on_first(const Comm& comm, const std::function<void()>& change) {
-  comm.barrier();
-  if (comm.rank() == 0) change();
-  comm.barrier();
-}
 
 std::string image_of(const DistributedArray<double>& x) {
   const index_t n = x.layout().shape()[0];
@@ -55,10 +49,12 @@ TEST(File, a_failure_leaves_what_is_there) {
     in_folder(comm, [&](const std::string& folder) {
       const auto x = make_array<double>(Layout::scatter(comm, {30}));
       on_first(comm, [&] { fs::create_directories(folder + "/x.npy/full"); });
-      expect_agreed(comm, {"/x.npy' is a folder"}, [&] { write_npy(folder + "/x.npy", x); });
+      expect_error<AgreedError>(comm, {"/x.npy' is a folder"},
+                                [&] { write_npy(folder + "/x.npy", x); });
       EXPECT_EQ(names_in(folder), std::vector<std::string>{"x.npy"});
-      expect_agreed(comm, {"empty"}, [&] { write_npy("", x); });
-      expect_agreed(comm, {"zero byte"}, [&] { write_npy(folder + std::string("/y\0z", 4), x); });
+      expect_error<AgreedError>(comm, {"empty"}, [&] { write_npy("", x); });
+      expect_error<AgreedError>(comm, {"zero byte"},
+                                [&] { write_npy(folder + std::string("/y\0z", 4), x); });
       EXPECT_EQ(names_in(folder), std::vector<std::string>{"x.npy"});
     });
   });
@@ -106,11 +102,11 @@ TEST(File, that_is_not_a_regular_one_is_refused_at_once) {
                                        {"/link", "a FIFO"}}) {
         const std::string path = folder + name;
         const std::string told = name == std::string("/link") ? folder : path;
-        expect_agreed(comm, {told, kind}, [&] { read_npy<double>(path, layout); });
-        expect_agreed(comm, {told, kind}, [&] { write_npy(path, x); });
+        expect_error<AgreedError>(comm, {told, kind}, [&] { read_npy<double>(path, layout); });
+        expect_error<AgreedError>(comm, {told, kind}, [&] { write_npy(path, x); });
       }
-      expect_agreed(comm, {"/dev/zero", "a device"},
-                    [&] { read_npy<double>("/dev/zero", layout); });
+      expect_error<AgreedError>(comm, {"/dev/zero", "a device"},
+                                [&] { read_npy<double>("/dev/zero", layout); });
       alarm(0);
       EXPECT_EQ(names_in(folder), names);
     });
@@ -136,7 +132,8 @@ TEST(File, is_written_where_a_link_leads) {
       }
       expect_elements(read_npy<double>(folder + "/first", x.layout()),
                       local_values<double>(x.layout()));
-      expect_agreed(comm, {"/loop", "symbolic link"}, [&] { write_npy(folder + "/loop", x); });
+      expect_error<AgreedError>(comm, {"/loop", "symbolic link"},
+                                [&] { write_npy(folder + "/loop", x); });
       EXPECT_EQ(names_in(folder), (std::vector<std::string>{"data", "far", "first", "loop"}));
       EXPECT_EQ(names_in(folder + "/far"), std::vector<std::string>{"second"});
     });
@@ -152,7 +149,8 @@ TEST(File, may_have_a_name_as_long_as_a_folder_can_hold) {
       EXPECT_EQ(content_of(folder + "/" + longest), image_of(x));
       EXPECT_EQ(names_in(folder), std::vector<std::string>{longest});
       comm.barrier();
-      expect_agreed(comm, {"too long"}, [&] { write_npy(folder + "/" + longest + "x", x); });
+      expect_error<AgreedError>(comm, {"too long"},
+                                [&] { write_npy(folder + "/" + longest + "x", x); });
     });
   });
 }

@@ -44,10 +44,14 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+void on_first(const Comm& comm, const std::function<void()>& change) {
+  comm.barrier();
+  if (comm.rank() == 0) change();
+  comm.barrier();
+}
+
 void write_on_first(const Comm& comm, const std::string& path, const std::string& content) {
-  comm.barrier();
-  if (comm.rank() == 0) std::ofstream(path, std::ios::binary) << content;
-  comm.barrier();
+  on_first(comm, [&] { std::ofstream(path, std::ios::binary) << content; });
 }
 
 }  // namespace weft::test

@@ -1,9 +1,6 @@
 #include "io/npy_images.hpp"
 
-#include <weft/core/error.hpp>
-
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 namespace weft::test {
 
@@ -18,19 +15,6 @@ std::string dictionary(std::string_view type, std::string_view shape,
                        std::string_view fortran_order) {
   return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", type, fortran_order,
                      shape);
-}
-
-void expect_agreed(const Comm& comm, const std::vector<std::string>& words,
-                   const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error, but one was expected with '" << words.front() << "'";
-  } catch (const AgreedError& error) {
-    for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
-          << "'" << word << "' is not in: " << error.what();
-  }
-  EXPECT_EQ(comm.allreduce(1), comm.size());
 }
 
 }  // namespace weft::test

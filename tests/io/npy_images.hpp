@@ -1,11 +1,8 @@
 #pragma once
 
-// Images of .npy files, spelled out as NumPy writes them, and errors that all ranks throw.
-
-#include <weft/comm/comm.hpp>
+// Images of .npy files, spelled out as NumPy writes them.
 
 #include <cstring>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,9 +21,5 @@ std::string bytes_of(const std::vector<V>& values) {
   if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
-
-/// The same AgreedError on all ranks, which names all of `words`; and all can go on.
-void expect_agreed(const Comm& comm, const std::vector<std::string>& words,
-                   const std::function<void()>& call);
 
 }  // namespace weft::test

@@ -7,6 +7,7 @@
 #include "array/layouts.hpp"
 #include "io/folder.hpp"
 #include "io/npy_images.hpp"
+#include "support/expect_error.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -33,21 +34,13 @@ std::string tuple(const Shape& shape) {
   return text + (shape.ndim() == 1 ? ",)" : ")");
 }
 
-/// More than one group has the array, of which a file holds one.
-bool is_within(const Layout& layout) {
-  for (int rank = 0; rank < layout.comm().size(); ++rank) {
-    if (layout.group(rank) != layout.group(0)) return true;
-  }
-  return false;
-}
-
 template <Scalar T>
 void expect_round_trip(const Comm& comm, const Layout& layout, const std::string& folder) {
   // A layout of this rank alone is for a file of this rank alone.
   const bool mine = layout.comm() != comm;
   const std::string path = folder + "/x" + (mine ? std::to_string(comm.rank()) : "") + ".npy";
   const auto x = make_array<T>(layout);
-  if (is_within(layout)) {
+  if (layout.is_within_groups()) {
     EXPECT_THROW(write_npy(path, x), ArgumentError);
     return;
   }
@@ -65,7 +58,9 @@ void expect_unreadable(const Comm& comm, const std::string& path, const std::str
   write_on_first(comm, path, content);
   std::vector<std::string> all = words;
   all.push_back(path);
-  expect_agreed(comm, all, [&] { read_npy<double>(path, Layout::scatter(comm, {3, 4})); });
+  expect_error<AgreedError>(comm, all, [&] {
+    read_npy<double>(path, Layout::scatter(comm, {3, 4}));
+  });
 }
 
 /// What becomes of numbers of type V that are read as T, cut along the first axis.
@@ -87,7 +82,7 @@ void expect_refused(const Comm& comm, const std::string& path, std::string_view 
   SCOPED_TRACE(type);
   const std::string nothing(static_cast<std::size_t>(2 * bytes), '\0');
   write_on_first(comm, path, image(dictionary(type, "(2,)"), nothing));
-  expect_agreed(comm, words, [&] { read_npy<T>(path, Layout::scatter(comm, {2})); });
+  expect_error<AgreedError>(comm, words, [&] { read_npy<T>(path, Layout::scatter(comm, {2})); });
 }
 
 }  // namespace
@@ -256,8 +251,8 @@ TEST(Npy, refuses_to_narrow) {
       const std::int64_t long_number = (std::int64_t{1} << 53) + 1;
       const std::vector<std::int64_t> values = {1, 2, 3, 4, 5, 6, long_number};
       write_on_first(comm, path, image(dictionary("<i8", "(7,)"), bytes_of(values)));
-      expect_agreed(comm, {path, std::to_string(long_number)},
-                    [&] { read_npy<double>(path, Layout::scatter(comm, {7})); });
+      expect_error<AgreedError>(comm, {path, std::to_string(long_number)},
+                                [&] { read_npy<double>(path, Layout::scatter(comm, {7})); });
     });
   });
 }
@@ -304,15 +299,17 @@ TEST(Npy, missing_files) {
     in_folder(comm, [&](const std::string& folder) {
       const Layout layout = Layout::scatter(comm, {3});
       const std::string missing = folder + "/none.npy";
-      expect_agreed(comm, {missing, "exists"}, [&] { read_npy<double>(missing, layout); });
-      expect_agreed(comm, {folder}, [&] { read_npy<double>(folder, layout); });
+      expect_error<AgreedError>(comm, {missing, "exists"},
+                                [&] { read_npy<double>(missing, layout); });
+      expect_error<AgreedError>(comm, {folder}, [&] { read_npy<double>(folder, layout); });
       EXPECT_THROW(npy_info(missing), Error);
 
       const auto x = make_array<double>(layout);
       const std::string nowhere = folder + "/none/x.npy";
-      expect_agreed(comm, {nowhere, "folder exists"}, [&] { write_npy(nowhere, x); });
+      expect_error<AgreedError>(comm, {nowhere, "folder exists"}, [&] { write_npy(nowhere, x); });
       write_on_first(comm, folder + "/file", "");
-      expect_agreed(comm, {"/file/x.npy"}, [&] { write_npy(folder + "/file/x.npy", x); });
+      expect_error<AgreedError>(comm, {"/file/x.npy"},
+                                [&] { write_npy(folder + "/file/x.npy", x); });
     });
   });
 }

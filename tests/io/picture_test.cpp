@@ -165,6 +165,7 @@ TEST(Picture, bad_arguments) {
   EXPECT_THROW(png_picture(six, 2, 3, {ColorMap::gray, Limits{nan, 1}}), ArgumentError);
   EXPECT_THROW(png_picture(six, 2, 3, {ColorMap::gray, Limits{0, infinity}}), ArgumentError);
   EXPECT_THROW(png_picture(six, 2, 3, {ColorMap::diverging, Limits{0, 1}}), ArgumentError);
+  EXPECT_THROW(png_picture(six, 2, 3, {static_cast<ColorMap>(3)}), ArgumentError);
 }
 
 TEST(Picture, files) {

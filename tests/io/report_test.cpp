@@ -255,6 +255,8 @@ TEST(Report, bad_arguments) {
   EXPECT_THROW(report.heading("x", 4), ArgumentError);
   EXPECT_THROW(report.picture({"", {1, 2}, 2, 2, "", "", {}}), ArgumentError);
   EXPECT_THROW(report.curves({"", "", "", {{"", {1, 2}, {1}}}}), ArgumentError);
+  EXPECT_THROW(report.curves({"", "", "", {{"", {}, {1}}}, static_cast<AxisScale>(2)}),
+               ArgumentError);
   report.table({});
   EXPECT_EQ(report.html(), HtmlReport("bad").html());
 }

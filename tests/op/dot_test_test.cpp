@@ -5,6 +5,7 @@
 #include <weft/array/reductions.hpp>
 #include <weft/op/diagonal.hpp>
 #include <weft/op/function_operator.hpp>
+#include <weft/op/identity.hpp>
 
 #include "op/support/check_operator.hpp"
 
@@ -100,6 +101,34 @@ TEST(DotTest, fails_for_small_operators_that_are_wrong) {
 }
 
 // By the seed and the global position alone: the same numbers for any number of ranks.
+TEST(DotTest, of_one_group_needs_no_other) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {60, 5}).within(even_and_odd(comm.size()));
+    const auto a = identity<double>(layout);
+    comm.barrier();
+    if (comm.rank() % 2 == 0) {
+      EXPECT_TRUE(dot_test(a));
+    }
+    comm.barrier();
+  });
+}
+
+// One group sees errors, the other none: both must apply the operator as often.
+TEST(DotTest, of_groups_that_come_to_different_conclusions) {
+  on_ranks([](Comm comm) {
+    const Layout groups = Layout::scatter(comm, {60}).within(even_and_odd(comm.size()));
+    const Layout all = Layout::scatter(comm, {60});
+    using Array = DistributedArray<double>;
+    const auto needs_all_ranks = [&](const Array&, Array& y) {
+      // Not linear on odd ranks, whose group can say nothing of rounding errors then.
+      y.fill(comm.rank() % 2);
+      comm.barrier();
+    };
+    const auto a = function_operator<double>(groups, all, needs_all_ranks, needs_all_ranks);
+    EXPECT_EQ(dot_test(a).passed(), comm.size() == 1);
+  });
+}
+
 TEST(DotTest, does_not_depend_on_ranks) {
   on_ranks([](Comm comm) {
     const auto on_one = [](const Layout& layout) {

@@ -5,6 +5,7 @@
 
 #include "solve/support/checkpoints.hpp"
 #include "solve/support/forged_checkpoint.hpp"
+#include "support/expect_error.hpp"
 #include "support/ranks.hpp"
 
 #include <sys/stat.h>
@@ -13,33 +14,12 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <limits>
 
 namespace weft::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-void on_first(const Comm& comm, const std::function<void()>& change) {
-  comm.barrier();
-  if (comm.rank() == 0) change();
-  comm.barrier();
-}
-
-/// The same AgreedError on all ranks, with these words.
-void expect_agreed(const Comm& comm, const std::vector<std::string>& words,
-                   const std::function<void()>& call) {
-  std::string message;
-  try {
-    call();
-  } catch (const AgreedError& error) {
-    message = error.what();
-  }
-  for (const std::string& word : words)
-    EXPECT_NE(message.find(word), std::string::npos) << word << " is not in: " << message;
-  comm.barrier();
-}
 
 void set_number(CheckpointImage& image, std::size_t index_from_end, double value) {
   const std::size_t at = image.body.size() - 8 * index_from_end;
@@ -69,7 +49,7 @@ TEST(CheckpointFile, only_a_path_that_is_free_means_a_fresh_start) {
         const auto refused = [&](const std::string& name, const std::vector<std::string>& words) {
           SolverOptions options = up_to(5, folder + name);
           options.checkpoint->resume = resume;
-          expect_agreed(comm, words, [&] { setting.make(comm, options); });
+          expect_error<AgreedError>(comm, words, [&] { setting.make(comm, options); });
         };
         refused("/loop", {"/loop", "symbolic link"});
         refused("/file/state", {"/file/state", "directory"});
@@ -102,8 +82,8 @@ TEST(CheckpointFile, stays_where_a_link_leads) {
       }
       // The lock is that of the file, whatever name it is reached by.
       const auto running = setting.make(comm, up_to(20, folder + "/link"));
-      expect_agreed(comm, {"/far/state", "in use"},
-                    [&] { setting.make(comm, up_to(20, folder + "/far/state")); });
+      expect_error<AgreedError>(comm, {"/far/state", "in use"},
+                                [&] { setting.make(comm, up_to(20, folder + "/far/state")); });
     });
   });
 }
@@ -119,8 +99,8 @@ TEST(CheckpointFile, is_of_one_solver_at_a_time) {
         for (const bool resume : {true, false}) {
           SolverOptions options = up_to(20, path);
           options.checkpoint->resume = resume;
-          expect_agreed(comm, {path, "in use", fmt::format("process {} on", owner)},
-                        [&] { setting.make(comm, options); });
+          expect_error<AgreedError>(comm, {path, "in use", fmt::format("process {} on", owner)},
+                                    [&] { setting.make(comm, options); });
         }
       };
       auto first = setting.make(comm, up_to(5, path));
@@ -164,6 +144,30 @@ TEST(CheckpointFile, what_a_killed_job_has_left_is_removed) {
         comm.barrier();
         EXPECT_EQ(names_in(folder), (std::vector<std::string>{"precious", "state"}));
       }
+    });
+  });
+}
+
+TEST(CheckpointFile, takes_no_file_of_others_for_its_lock) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const std::string path = folder + "/state";
+      const auto refused = [&] {
+        expect_error<AgreedError>(comm, {path + ".lock", "not a lock"},
+                                  [&] { Setting{}.make(comm, up_to(5, path)); });
+      };
+      write_on_first(comm, path + ".lock", "versions of all packages\n");
+      refused();
+      EXPECT_EQ(content_of(path + ".lock"), "versions of all packages\n");
+      // Nor a second name of one.
+      const std::string text = "process 1 on nowhere\n\n";
+      write_on_first(comm, folder + "/theirs", text);
+      on_first(comm, [&] {
+        fs::remove(path + ".lock");
+        fs::create_hard_link(folder + "/theirs", path + ".lock");
+      });
+      refused();
+      EXPECT_EQ(content_of(folder + "/theirs"), text);
     });
   });
 }
@@ -292,8 +296,8 @@ TEST(CheckpointFile, with_an_endless_header_takes_no_memory) {
       constexpr std::uint64_t size = std::uint64_t{1} << 40;
       write_on_first(comm, path, fmt::format("weft checkpoint 1 {:016x} {:016x}\n", size - 52, 1));
       on_first(comm, [&] { fs::resize_file(path, size); });  // has holes, and no blocks on the disk
-      expect_agreed(comm, {path, "its header has 1099511627724 bytes"},
-                    [&] { Setting{}.make(comm, up_to(9, path)); });
+      expect_error<AgreedError>(comm, {path, "its header has 1099511627724 bytes"},
+                                [&] { Setting{}.make(comm, up_to(9, path)); });
     });
   });
 }

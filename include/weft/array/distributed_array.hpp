@@ -67,7 +67,7 @@ class DistributedArray {
   DistributedArray& operator=(DistributedArray&& other);
   ~DistributedArray() = default;
 
-  // An array that has been moved from can be assigned to; all else throws.
+  // An array that has been moved from can be assigned to, and has local_count() 0; all else throws.
 
   const Layout& layout() const {
     if (!layout_.valid()) [[unlikely]]
@@ -124,7 +124,7 @@ class DistributedArray {
   };
   DistributedArray(Layout layout, ViewOf memory);
   void make_parts();
-  /// Complains where there is none, but should be.
+  /// Throws if elements exist but no memory is bound.
   void require_memory() const;
 
   Layout layout_;

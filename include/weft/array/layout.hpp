@@ -126,7 +126,7 @@ class Layout {
                 const Comm& reduction) const;
   static Layout make(const Comm& comm, const Shape& shape, const Recipe& recipe,
                      std::vector<int> groups, const Comm& reduction);
-  /// What it knows; complains if it has been moved from.
+  /// The shared state; throws if it has been moved from.
   const Node& node() const;
   /// The same of one that is not a stack.
   const Node& block() const;

@@ -1,9 +1,9 @@
 #pragma once
 
 // Sums, products and norms over all ranks. Each element counts once, however many ranks have it.
-// All ranks get the same result, bit by bit; within groups, all ranks of a group, which need no
-// other. One allreduce each, and none on replicated layouts. Norms are as large as they are even
-// where the powers of elements leave the range of numbers: that takes two more.
+// All ranks get the same result, bit by bit; within groups, all ranks of a group, and no other
+// ranks take part. One allreduce each, and none on replicated layouts. Norms do not overflow or
+// underflow in intermediate powers; where those do, scaling takes two more allreduces.
 
 #include <weft/array/distributed_array.hpp>
 
@@ -36,10 +36,10 @@ T max(const DistributedArray<T>& x);
 /// non-zeros) or any other p: (sum |x|^p)^(1/p).
 template <Scalar T>
 double norm(const DistributedArray<T>& x, double order = 2);
-/// The same norm of each line along an axis, as an array without that axis. Where the axis is cut,
-/// one allreduce among the ranks of a line; else none. The ranks (of a group) compare what they
-/// pass. On a device, orders other than 0, 1 and infinity wait for it to tell whether powers of
-/// double have left the range of numbers.
+/// The same norm of each line along an axis, as an array without that axis. The ranks (of a group)
+/// compare what they pass, in one small message; where the axis is cut, one allreduce among the
+/// ranks of a line. On a device, orders other than 0, 1 and infinity wait for it to tell whether
+/// powers of double have left the range of numbers.
 template <Scalar T>
 DistributedArray<Real<T>> norm_along(const DistributedArray<T>& x, int axis, double order = 2);
 

@@ -18,8 +18,8 @@ struct DotTestResult {
   /// <A x, y> and <x, Aᴴ y>; their real parts only, unless the operator is complex linear.
   std::complex<double> forward;
   std::complex<double> adjoint;
-  /// Their difference, relative to the norms of the vectors, which bound both; or to those of the
-  /// numbers that the operator has worked with, if these cancel: rounding errors tell.
+  /// Their difference, relative to the norms of the vectors, which bound both; or, if intermediate
+  /// results cancel, to the size of those, estimated from rounding errors.
   double error = 0;
   double tolerance = 0;
 
@@ -29,9 +29,9 @@ struct DotTestResult {
 
 std::string to_string(const DotTestResult& result);
 
-/// Whether the adjoint of an operator is its adjoint, on random vectors that do not depend on the
-/// number of ranks. Collective; all ranks (of a group) get the same result. Applies the operator
-/// once each way, and twice more where it has to find out how large rounding errors are.
+/// Checks adjoint() against forward() with random vectors that do not depend on the number of
+/// ranks. Collective; all ranks (of a group) get the same result. Applies the operator once each
+/// way, and twice more if that fails, to estimate rounding errors.
 template <Scalar D, Scalar R>
 DotTestResult dot_test(const LinearOperator<D, R>& a, const DotTestOptions& options = {});
 

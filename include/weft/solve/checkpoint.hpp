@@ -16,7 +16,9 @@ namespace weft {
 /// ranks, up to rounding. Files of another problem, and damaged ones, are refused by the
 /// constructor of the solver and left as they are.
 struct CheckpointOptions {
-  /// While it is written, `path` + ".partial" is there, too.
+  /// While it is written, a temporary file `path` + ".partial-" + 16 hexadecimal digits is there,
+  /// too; while a solver uses it, `path` + ".lock". A second solver that uses it at the same time,
+  /// in whatever job, gets an error.
   std::string path;
   /// Iterations from one to the next; 0 if they do not matter.
   index_t every_iterations = 0;

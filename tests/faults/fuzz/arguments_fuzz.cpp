@@ -43,7 +43,8 @@ std::vector<std::string> take(std::vector<std::string> arguments, detail::Help h
     expect(argc == static_cast<int>(arguments.size()) + 1, "argv was changed by an error");
     return {};
   }
-  expect(argc >= 1 && argc <= static_cast<int>(arguments.size()) + 1 && argv[argc] == nullptr,
+  expect(argc >= 1 && argc <= static_cast<int>(arguments.size()) + 1 &&
+             argv[static_cast<std::size_t>(argc)] == nullptr,
          "argc is wrong");
   std::vector<std::string> rest(argv.data() + 1, argv.data() + argc);
   auto next = arguments.begin();
