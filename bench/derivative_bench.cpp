@@ -8,13 +8,10 @@
 
 #include "report.hpp"
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 
 using namespace weft;
 
@@ -96,8 +93,8 @@ bench::Pair against_copies(const Measurement& all, const Comm& comm, const Array
 
 void measure(const Measurement& all, const Comm& comm) {
   const Layout layout = Layout::scatter(comm, all.shape);
-  const Array from(layout);
-  Array to(layout);
+  std::optional<Array> from;  // as soon as a row needs them
+  std::optional<Array> to;
   const auto add = [&](const std::string& what, const LinearOperator<double>& a) {
     for (const Placement placement : {Placement::pool, Placement::in_step}) {
       if (placement == Placement::in_step && all.options.quick) continue;
@@ -105,11 +102,15 @@ void measure(const Measurement& all, const Comm& comm) {
           fmt::format("{}, {}, {}{}", what, to_string(all.shape), all.world.name,
                       placement == Placement::in_step ? ", in step" : "");
       if (!all.options.has(where) && !all.options.has(where + ", adjoint")) continue;
+      if (!from) {
+        from.emplace(layout);
+        to.emplace(layout);
+      }
       Placed x(a.domain(), placement);
       Placed y(a.range(), placement);
       const int arrays = 1 + (a.range().is_stack() ? a.range().part_count() : 1);
-      const auto forward = against_copies(all, comm, from, to, arrays, [&] { a.forward(*x, *y); });
-      const auto adjoint = against_copies(all, comm, from, to, arrays, [&] { a.adjoint(*y, *x); });
+      const auto forward = against_copies(all, comm, *from, *to, arrays, [&] { a.forward(*x, *y); });
+      const auto adjoint = against_copies(all, comm, *from, *to, arrays, [&] { a.adjoint(*y, *x); });
       if (comm.rank() > 0) continue;
       all.report.add(where, "copy", forward, is_cached(all.shape) ? 2 : 1.25);
       all.report.add(where + ", adjoint", "copy", adjoint, is_cached(all.shape) ? 2 : 1.35);
@@ -126,12 +127,6 @@ void measure(const Measurement& all, const Comm& comm) {
   add("gradient", gradient<double>(layout));
 }
 
-void use_threads([[maybe_unused]] int threads) {
-#if defined(_OPENMP)
-  if (threads > 0) omp_set_num_threads(threads);
-#endif
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -146,7 +141,7 @@ int main(int argc, char** argv) {
   for (const World& world : worlds) {
     for (const Shape& shape : shapes) {
       run_threads(world.ranks, [&](Comm comm) {
-        use_threads(world.threads);
+        if (world.threads > 0) bench::use_threads(world.threads);
         measure({report, options, world, shape}, comm);
       });
     }

@@ -6,6 +6,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -73,6 +77,13 @@ inline std::string today() {
   char text[16] = "";
   std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
   return text;
+}
+
+/// Of loops on the calling rank, from now on.
+inline void use_threads([[maybe_unused]] int threads) {
+#if defined(_OPENMP)
+  omp_set_num_threads(threads);
+#endif
 }
 
 /// --only TEXT, which rows are measured: those whose name contains it; --quick: fewer of them.

@@ -5,9 +5,6 @@
 
 #include "report.hpp"
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 #include <unistd.h>
 
 #include <complex>
@@ -282,16 +279,10 @@ void add_matrices(Cases& cases) {
   });
 }
 
-void use_threads([[maybe_unused]] int threads) {
-#if defined(_OPENMP)
-  omp_set_num_threads(threads);
-#endif
-}
-
 /// Adds times of one candidate.
 void measure(const Case& each, int ranks, int threads, int rounds, std::vector<double>& times) {
   run_threads(ranks, [&](Comm comm) {
-    use_threads(threads);
+    bench::use_threads(threads);
     const Work work = each.prepare(comm);
     const auto once = [&] {
       work();
