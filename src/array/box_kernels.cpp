@@ -28,6 +28,11 @@ struct Loops {
   }
   /// The innermost loop runs over neighbours on both sides.
   bool has_runs() const { return from[depth - 1] == 1 && to[depth - 1] == 1; }
+  void swap_levels(int a, int b) {
+    std::swap(extent[a], extent[b]);
+    std::swap(from[a], from[b]);
+    std::swap(to[a], to[b]);
+  }
 };
 
 Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_strides) {
@@ -55,14 +60,12 @@ Loops plan_loops(const Shape& shape, const Index& from_strides, const Index& to_
   // A thin box, such as a halo along the last axis, has its long loop elsewhere. Threads of a GPU
   // are better off with neighbours in memory.
   const int last = loops.depth - 1;
-  int longest = last;
-  for (int level = 0; level < last; ++level) {
-    if (loops.extent[level] > loops.extent[longest]) longest = level;
-  }
   if (loops.extent[last] < 16) {
-    std::swap(loops.extent[last], loops.extent[longest]);
-    std::swap(loops.from[last], loops.from[longest]);
-    std::swap(loops.to[last], loops.to[longest]);
+    int longest = last;
+    for (int level = 0; level < last; ++level) {
+      if (loops.extent[level] > loops.extent[longest]) longest = level;
+    }
+    for (int level = longest; level < last; ++level) loops.swap_levels(level, level + 1);
   }
 #endif
   return loops;
@@ -86,14 +89,9 @@ bool make_transposition(Loops& loops) {
     if (loops.to[level] == 1 && loops.from[level] != 1) in_to = level;
   }
   if (in_from < 0 || in_to < 0) return false;
-  const auto swap_levels = [&](int a, int b) {
-    std::swap(loops.extent[a], loops.extent[b]);
-    std::swap(loops.from[a], loops.from[b]);
-    std::swap(loops.to[a], loops.to[b]);
-  };
-  swap_levels(in_to, loops.depth - 1);
+  loops.swap_levels(in_to, loops.depth - 1);
   if (in_from == loops.depth - 1) in_from = in_to;
-  swap_levels(in_from, loops.depth - 2);
+  loops.swap_levels(in_from, loops.depth - 2);
   return true;
 }
 
@@ -300,7 +298,20 @@ void for_each_row(const Loops& loops, const T* from, index_t from_step, T* to, i
     }
     body(source, target, end - begin);
   };
-  detail::share_rows(rows, length, detail::threads_for(rows * length), visit);
+  const int threads = detail::threads_for(rows * length);
+  const bool is_interleaved = rows > 1 && (from_step != 1 || to_step != 1);
+  if (!is_interleaved || rows >= detail::many_jobs * threads) {
+    return detail::share_rows(rows, length, threads, visit);
+  }
+  // Such rows, the columns of a narrow matrix, have their lines of the cache in common. One thread
+  // takes the same piece of all of them, and so small a one that the lines are still in its cache.
+  constexpr index_t piece = 1024;
+  const index_t pieces = threads * ((length + threads * piece - 1) / (threads * piece));
+  detail::share_jobs(pieces, threads, [&](index_t job) {
+    for (index_t row = 0; row < rows; ++row) {
+      visit(row, length * job / pieces, length * (job + 1) / pieces);
+    }
+  });
 }
 
 template <class T, class F>

@@ -11,6 +11,7 @@
 #include "io/npy_header.hpp"
 #include "io/shared_file.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,17 +31,29 @@ Index reversed(const Index& index) {
 }
 
 /// The elements of a box one after the other, in the order that the file has.
-void read_box(const File& file, const NpyInfo& info, const Box& box, void* data) {
+template <Scalar T>
+void read_box(const File& file, const NpyInfo& info, const Box& box, T* data) {
   const bool reverse = info.fortran_order;
   const Shape shape = reverse ? Shape(reversed(info.shape)) : info.shape;
   const Box part = reverse ? Box{reversed(box.offset), Shape(reversed(box.shape))} : box;
-  detail::read_box(file, shape, part, info.data_offset, data, size_of(info.dtype));
-  if (info.swapped) detail::swap_bytes(data, part.shape.count(), info.dtype);
+  const index_t element = size_of(info.dtype);
+  const auto read = [&](void* to, index_t count, index_t place) {
+    file.read(to, count * element, info.data_offset + place * element);
+    if (info.swapped) detail::swap_bytes(to, count, info.dtype);
+  };
+  detail::share_pieces(detail::Runs(shape, part), [&](index_t place, index_t begin, index_t count) {
+    if (info.dtype == dtype_of<T>) return read(data + begin, count, place);
+    const auto raw =
+        std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(count * element));
+    read(raw.get(), count, place);
+    detail::convert<T>(file.path(), info.dtype, raw.get(),
+                       {data + begin, static_cast<std::size_t>(count)});
+  });
 }
 
 template <Scalar T>
-std::vector<T> in_c_order(const Shape& shape, const std::vector<T>& values) {
-  std::vector<T> result(values.size());
+Buffer<T> in_c_order(const Shape& shape, const Buffer<T>& values) {
+  Buffer<T> result(values.size());
   const Index strides = reversed(detail::strides_of(Shape(reversed(shape))));
   dispatch(Device::cpu(), [&](auto here) {
     kernels::copy_box(here, shape, kernel_cast(values.data()), strides, kernel_cast(result.data()),
@@ -53,19 +66,13 @@ template <Scalar T>
 void read_part(const File& file, const NpyInfo& info, DistributedArray<T>& x) {
   const Box& box = x.layout().box();
   if (x.local_count() == 0) return;
-  const bool same_type = info.dtype == dtype_of<T>;
-  if (same_type && !info.fortran_order && x.device().host_accessible())
+  if (!info.fortran_order && x.device().host_accessible()) {
     return read_box(file, info, box, x.data());
-
-  std::vector<T> values(static_cast<std::size_t>(x.local_count()));
-  if (same_type) {
-    read_box(file, info, box, values.data());
-  } else {
-    std::vector<char> raw(values.size() * static_cast<std::size_t>(size_of(info.dtype)));
-    read_box(file, info, box, raw.data());
-    detail::convert<T>(file.path(), info.dtype, raw.data(), values);
   }
-  x.from_host(info.fortran_order ? in_c_order(box.shape, values) : values);
+  Buffer<T> values(x.local_count());
+  read_box(file, info, box, values.data());
+  if (info.fortran_order) values = in_c_order(box.shape, values);
+  x.from_host({values.data(), static_cast<std::size_t>(values.size())});
 }
 
 }  // namespace

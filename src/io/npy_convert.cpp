@@ -1,10 +1,8 @@
 #include "io/npy_convert.hpp"
 
 #include <weft/core/error.hpp>
-#include <weft/core/for_each.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <concepts>
 #include <limits>
 
@@ -56,9 +54,7 @@ void swap_bytes(void* data, index_t count, DType dtype) {
   const index_t width = is_complex_type(dtype) ? size_of(dtype) / 2 : size_of(dtype);
   auto* bytes = static_cast<char*>(data);
   const index_t numbers = count * size_of(dtype) / width;
-  share_rows(1, numbers, threads_for(numbers), [=](index_t, index_t begin, index_t end) {
-    for (index_t i = begin; i < end; ++i) std::reverse(bytes + i * width, bytes + (i + 1) * width);
-  });
+  for (index_t i = 0; i < numbers; ++i) std::reverse(bytes + i * width, bytes + (i + 1) * width);
 }
 
 template <Scalar T>
@@ -74,24 +70,18 @@ void convert(const std::string& path, DType dtype, const void* from, std::span<T
   with_type(dtype, [&](auto sample) {
     using From = decltype(sample);
     const auto* values = static_cast<const From*>(from);
-    const auto count = static_cast<index_t>(to.size());
     if constexpr (is_exact<From, T> || depends_on_value<From, T>) {
-      T* target = to.data();
-      std::atomic<bool> all_fit = true;
-      share_rows(1, count, threads_for(count), [&, target](index_t, index_t begin, index_t end) {
-        bool fit = true;
-        for (index_t i = begin; i < end; ++i) {
-          if constexpr (depends_on_value<From, T>) fit = fit && fits_double(values[i]);
-          target[i] = converted<T>(values[i]);
-        }
-        if (!fit) all_fit = false;
-      });
+      bool all_fit = true;
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        if constexpr (depends_on_value<From, T>) all_fit = all_fit && fits_double(values[i]);
+        to[i] = converted<T>(values[i]);
+      }
       if constexpr (depends_on_value<From, T>) {
         if (all_fit) return;
         refuse(
             "read_npy: '{}' has the number {}, which {} cannot hold exactly; convert the file "
             "first",
-            path, *std::find_if_not(values, values + count, fits_double<From>),
+            path, *std::find_if_not(values, values + to.size(), fits_double<From>),
             name_of(dtype_of<T>));
       }
     }

@@ -217,7 +217,7 @@ TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads
   };
   for (const auto& [outer, n, inner] :
        {Case{1, 100'003, 1}, Case{3, 40'000, 1}, Case{1, 100'003, 2}, Case{2, 5000, 70},
-        Case{1, 600, 1000}, Case{1, 600, 1100}, Case{33, 33'000, 1}}) {
+        Case{1, 600, 1000}, Case{1, 600, 1100}, Case{33, 33'000, 1}, Case{20, 33'000, 1}}) {
     const auto f = [=](index_t o, index_t i, index_t k) { return rough((o * n + i) * inner + k); };
     const auto lines = [&](int threads) {
       use_threads(threads);

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -253,6 +254,51 @@ TEST(Npy, refuses_to_narrow) {
       write_on_first(comm, path, image(dictionary("<i8", "(7,)"), bytes_of(values)));
       expect_error<AgreedError>(comm, {path, std::to_string(long_number)},
                                 [&] { read_npy<double>(path, Layout::scatter(comm, {7})); });
+    });
+  });
+}
+
+// Threads read pieces of such arrays, whose runs are longer than a piece or shorter.
+TEST(Npy, large_arrays) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const std::string path = folder + "/x.npy";
+      for (const Shape& shape : {Shape{150'001}, Shape{3, 50'021}, Shape{1601, 101}}) {
+        std::vector<float> data;
+        for (index_t i = 0; i < elements_of(shape); ++i) data.push_back(value<float>(i));
+        std::string swapped = bytes_of(data);
+        for (std::size_t i = 0; i < swapped.size(); i += sizeof(float)) {
+          std::reverse(swapped.begin() + static_cast<std::ptrdiff_t>(i),
+                       swapped.begin() + static_cast<std::ptrdiff_t>(i + sizeof(float)));
+        }
+        for (const bool swap : {false, true}) {
+          write_on_first(comm, path,
+                         image(dictionary(swap ? ">f4" : "<f4", tuple(shape)),
+                               swap ? swapped : bytes_of(data)));
+          for (int axis = 0; axis < shape.ndim(); ++axis) {
+            const Layout layout = Layout::scatter(comm, shape, axis);
+            expect_elements(read_npy<float>(path, layout), local_values<float>(layout));
+            expect_elements(read_npy<double>(path, layout), local_values<double>(layout));
+          }
+          comm.barrier();
+        }
+      }
+    });
+  });
+}
+
+TEST(Npy, the_first_of_several_bad_numbers) {
+  on_ranks([](Comm comm) {
+    in_folder(comm, [&](const std::string& folder) {
+      const std::string path = folder + "/x.npy";
+      const std::int64_t bad = (std::int64_t{1} << 53) + 1;
+      std::vector<std::int64_t> values(100'000);
+      for (const std::size_t place : {90'000U, 60'000U, 40'000U}) {
+        values[place] = bad + 2 * static_cast<std::int64_t>(place);
+      }
+      write_on_first(comm, path, image(dictionary("<i8", "(100000,)"), bytes_of(values)));
+      expect_agreed(comm, {path, std::to_string(bad + 80'000)},
+                    [&] { read_npy<double>(path, Layout::replicated(comm, {100'000})); });
     });
   });
 }

@@ -1,7 +1,12 @@
 #include "op/support/check_operator.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/op/operator_algebra.hpp>
 #include <weft/op/sum_along.hpp>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 namespace weft::test {
 
@@ -25,6 +30,35 @@ TEST(SumAlong, sums_and_spreads) {
       }
     });
   });
+}
+
+// Threads share the rows of such a matrix, and never the lines of the cache that its columns share.
+TEST(SumAlong, of_narrow_matrices_on_several_threads) {
+  const Shape shape{50'021, 3};
+  const Layout layout = Layout::local(shape);
+  for (const int threads : {1, 2, 5}) {
+#if defined(_OPENMP)
+    omp_set_num_threads(threads);
+#endif
+    for (const int axis : {0, 1}) {
+      const auto a = sum_along<double>(layout, {.axis = axis});
+      DistributedArray<double> y(a.range());
+      y.fill([&](const Index& at) { return static_cast<double>(at[0] + 1); });
+      const std::vector<double> spread = (adjoint(a) * y).to_host();
+      DistributedArray<double> x(layout);
+      x.fill(1.0);
+      a.adjoint(y, x, {2.0, 3.0});
+      const std::vector<double> added = x.to_host();
+      for (index_t i = 0; i < shape.count(); ++i) {
+        const auto expected = static_cast<double>((axis == 0 ? i % 3 : i / 3) + 1);
+        ASSERT_EQ(spread[static_cast<std::size_t>(i)], expected) << i << " on " << threads;
+        ASSERT_EQ(added[static_cast<std::size_t>(i)], 2 * expected + 3) << i << " on " << threads;
+      }
+    }
+  }
+#if defined(_OPENMP)
+  omp_set_num_threads(1);
+#endif
 }
 
 TEST(SumAlong, gives_the_layout_without_the_axis) {

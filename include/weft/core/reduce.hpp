@@ -42,20 +42,39 @@ A reduce_range(index_t begin, index_t end, A identity, F f, Combine combine) {
   return lane[0];
 }
 
+/// out(line, combine over [0, n) of f(line, i)) for lines so long that threads share each of them:
+/// several at a time, as to start threads takes as long as many elements of a line.
+template <index_t together, class A, class F, class Combine, class Out>
+void reduce_long_lines(int threads, index_t lines, index_t n, A identity, F f, Combine combine,
+                       Out out) {
+  const index_t chunk = (n + reduce_chunks - 1) / reduce_chunks;
+  std::array<std::array<A, reduce_chunks>, together> partial;
+  for (index_t first = 0; first < lines; first += together) {
+    const index_t count = std::min(together, lines - first);
+    share_jobs(count * reduce_chunks, threads, [&](index_t job) {
+      const index_t l = job / reduce_chunks;
+      const index_t c = job % reduce_chunks;
+      partial[static_cast<std::size_t>(l)][static_cast<std::size_t>(c)] = reduce_range(
+          std::min(n, c * chunk), std::min(n, (c + 1) * chunk), identity,
+          [&](index_t i) { return f(first + l, i); }, combine);
+    });
+    for (index_t l = 0; l < count; ++l) {
+      A total = identity;
+      for (const A& value : partial[static_cast<std::size_t>(l)]) total = combine(total, value);
+      out(first + l, total);
+    }
+  }
+}
+
 /// All of [0, n), where the chunks of a long line are shared by so many threads.
 template <class A, class F, class Combine>
 A reduce_line(int threads, index_t n, A identity, F f, Combine combine) {
   if (n < parallel_grain) return reduce_range(0, n, identity, f, combine);
-
-  const index_t chunk = (n + reduce_chunks - 1) / reduce_chunks;
-  std::array<A, reduce_chunks> partial;
-  share_jobs(reduce_chunks, threads, [&](index_t c) {
-    partial[static_cast<std::size_t>(c)] =
-        reduce_range(std::min(n, c * chunk), std::min(n, (c + 1) * chunk), identity, f, combine);
-  });
-  A total = identity;
-  for (const A& value : partial) total = combine(total, value);
-  return total;
+  A result = identity;
+  reduce_long_lines<1>(
+      threads, 1, n, identity, [&](index_t, index_t i) { return f(i); }, combine,
+      [&](index_t, A total) { result = total; });
+  return result;
 }
 
 // A strip of neighbouring lines across memory is carried along together: rows are read in the order
@@ -103,8 +122,7 @@ StripOf<A> reduce_strip_in_chunks(int threads, index_t n, index_t width, A ident
 /// thread each, or, if that would leave threads idle, one after the other on all of them.
 template <class Job>
 void share_or_split_jobs(index_t jobs, int threads, bool can_split, Job job) {
-  constexpr index_t many = 8;
-  if (can_split && jobs < many * threads) {
+  if (can_split && jobs < many_jobs * threads) {
     for (index_t i = 0; i < jobs; ++i) job(i, threads);
   } else {
     share_jobs(jobs, threads, [=](index_t i) { job(i, 1); });
@@ -152,10 +170,14 @@ void reduce(Cpu, index_t outer, index_t n, index_t inner, A identity, F f, Combi
             Out out) {
   const int most = detail::threads_for(outer * n * inner);
   if (inner == 1) {
-    const bool is_long = n >= detail::parallel_grain;
-    detail::share_or_split_jobs(outer, most, is_long, [=](index_t o, int threads) {
-      const auto line = [&](index_t i) { return f(o, i, index_t{0}); };
-      out(o, index_t{0}, detail::reduce_line(threads, n, identity, line, combine));
+    const auto at = [=](index_t o, index_t i) { return f(o, i, index_t{0}); };
+    const auto put = [=](index_t o, A total) { out(o, index_t{0}, total); };
+    if (n >= detail::parallel_grain && outer < detail::many_jobs * most) {
+      return detail::reduce_long_lines<8>(most, outer, n, identity, at, combine, put);
+    }
+    detail::share_jobs(outer, most, [=](index_t o) {
+      const auto line = [&](index_t i) { return at(o, i); };
+      put(o, detail::reduce_line(1, n, identity, line, combine));
     });
     return;
   }
