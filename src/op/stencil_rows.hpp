@@ -48,13 +48,15 @@ class RowLoop {
     with_taps(plan_.taps, [&](auto count) {
       do {
         const bool in_core = find_row();
+        const index_t rows = in_core && count > 0 ? rows_together() : 1;
         for (int output = 0; output < plan_.outputs; ++output) {
           if (in_core) {
-            put_row(count, output, core_taps_[output], values);
+            put_rows(count, output, core_taps_[output], rows, values);
           } else {
             put_row_near_edge(output, values);
           }
         }
+        if (rows > 1) at_[last_ - 1] += rows - 1;
       } while (advance());
     });
     if (past_cache_) end_streams();
@@ -87,8 +89,17 @@ class RowLoop {
     row_ = number_ * plan_.extents[last_] + first_;
     return in_core;
   }
+  /// Short rows that stay in the cache follow one another in memory, and are taken as one. What
+  /// comes out where they meet is replaced after that.
+  index_t rows_together() const {
+    if (!is_plain_ || past_cache_ || last_ == 0) return 1;
+    if (length_ < plan_.extents[last_] || core_begin_ == core_end_) return 1;
+    const int axis = last_ - 1;
+    const index_t left = std::min(tile_.end[axis], plan_.core_end[axis]) - at_[axis];
+    return std::clamp<index_t>(row_size / length_, 1, left);
+  }
   template <class Count>
-  void put_row(Count count, int output, const Taps<T>& taps, T* values) const {
+  void put_rows(Count count, int output, const Taps<T>& taps, index_t rows, T* values) const {
     T* const y = plan_.y[output] + row_;
     constexpr auto order = std::make_index_sequence<count>{};
     if constexpr (count > 0) {
@@ -96,8 +107,11 @@ class RowLoop {
         const TapSum sum(order, taps, row_);
         const Fetcher<T> fetch(taps, row_);
         if (past_cache_) return put_past_cache(sum, fetch, output, taps, values, y);
-        sum_row(sum, fetch, reals(core_begin_), reals(core_end_), real(y));
-        ends_.put(output, taps, row_, number_, y, put_);
+        const index_t before = (rows - 1) * length_;  // the last of the rows
+        sum_row(sum, fetch, reals(core_begin_), reals(before + core_end_), real(y));
+        for (index_t r = 0; r < rows; ++r) {
+          ends_.put(output, taps, row_ + r * length_, number_ + r, y + r * length_, put_);
+        }
         return;
       }
     }
@@ -109,7 +123,7 @@ class RowLoop {
   [[gnu::noinline]] void put_row_near_edge(int output, T* values) const {
     Taps<T> taps;
     find_taps(output, taps);
-    with_taps(taps.count, [&](auto count) { put_row(count, output, taps, values); });
+    with_taps(taps.count, [&](auto count) { put_rows(count, output, taps, 1, values); });
   }
   /// Lines of the cache that are in the core are written from registers. Those at the ends of the
   /// row are put together in `values` before: a line that is written in part would be read first.

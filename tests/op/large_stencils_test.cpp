@@ -7,6 +7,7 @@
 
 #include "op/support/derivative_matrices.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <span>
@@ -206,6 +207,33 @@ TEST(LargeStencils, that_no_cache_could_keep) {
       check_large(laplacian<double>(layout), shape, {{0, 0, second}, {1, 0, second}});
     }
   });
+}
+
+// Memory of a caller begins where numbers may, which need not be where lines of the cache are cut
+// into elements; and input and output may begin at the same place in a page, or near it.
+TEST(LargeStencils, wherever_in_memory_they_are) {
+  using C = std::complex<double>;
+  const Shape shape{600, 1601};
+  const Layout layout = Layout::local(shape);
+  const auto count = layout.local_count();
+  const std::vector<C> values = whole_numbers<C>(count);
+  const LinearOperator<C> a = laplacian<C>(layout, {.axes = {0, 1}});
+  const std::vector<C> expected = gathered(a * dealt_out<C>(layout, values));
+  std::vector<double> in(static_cast<std::size_t>(2 * count + 1024));
+  std::vector<double> out(in.size());
+  const auto page_of = [](std::vector<double>& memory) {
+    const auto beyond = reinterpret_cast<std::uintptr_t>(memory.data()) / sizeof(double) % 512;
+    return memory.data() + (512 - beyond);
+  };
+  auto* x = reinterpret_cast<C*>(page_of(in));
+  std::copy(values.begin(), values.end(), x);
+  const auto input = DistributedArray<C>::view(layout, x, count);
+  for (const int reals : {0, 1, 3, 4, 7, 8, 9, 64, 511}) {
+    auto* y = reinterpret_cast<C*>(page_of(out) + reals);
+    auto output = DistributedArray<C>::view(layout, y, count);
+    a.forward(input, output);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), y)) << reals << " further";
+  }
 }
 
 }  // namespace weft::test
