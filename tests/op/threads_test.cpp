@@ -1,0 +1,138 @@
+// Every operator, and the arithmetic of arrays, on one rank of two threads: both have work.
+
+#include <weft/array/random.hpp>
+#include <weft/weft.hpp>
+
+#include "support/parallel_regions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <complex>
+
+namespace weft::test {
+namespace {
+
+using C = std::complex<double>;
+
+// Arrays of one line, of many, of fewer than make equal shares, and of many short ones.
+const Shape line{1 << 20};
+const Shape plane{1024, 1024};
+const Shape few{3, 1 << 19};
+const Shape thin{1 << 18, 4};
+const Shape volume{64, 64, 256};
+
+void expect_shared(const std::string& name, const std::function<void()>& work) {
+  work();
+  TimeOfThreads best;
+  // A disturbance does not last; a loop that is not shared stays so.
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    best = time_of_threads(work);
+    const double least = std::min(best.first, best.second);
+    const double most = std::max(best.first, best.second);
+    if (least > 0.4 * most && best.alone < 0.4 * (least + most)) return;
+  }
+  ADD_FAILURE() << name << ": " << best.alone * 1e3 << " ms alone, then " << best.first * 1e3
+                << " ms and " << best.second * 1e3 << " ms on two threads";
+}
+
+template <Scalar D, Scalar R>
+void expect_shared(const std::string& name, const LinearOperator<D, R>& a) {
+  const auto x = random_array<D>(a.domain(), 1);
+  DistributedArray<R> y(a.range());
+  expect_shared(fmt::format("{}, {}", name, to_string(x.shape())), [&] { a.forward(x, y); });
+  DistributedArray<D> back(a.domain());
+  expect_shared(fmt::format("{}, {}, adjoint", name, to_string(x.shape())),
+                [&] { a.adjoint(y, back); });
+}
+
+std::vector<index_t> every_second(index_t n) {
+  std::vector<index_t> indices;
+  for (index_t i = 0; i < n; i += 2) indices.push_back(i);
+  return indices;
+}
+
+class Threads : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_time_threads()) GTEST_SKIP() << "needs GCC's OpenMP";
+  }
+};
+
+}  // namespace
+
+TEST_F(Threads, share_arithmetic) {
+  for (const Shape& shape : {line, few, thin}) {
+    const Layout layout = Layout::local(shape);
+    auto x = random_array<double>(layout, 1);
+    auto y = random_array<double>(layout, 2);
+    expect_shared("fill", [&] { x.fill(1.0); });
+    expect_shared("fill_random " + to_string(shape), [&] { fill_random(x, 3); });
+    expect_shared("copy", [&] { copy(x, y); });
+    expect_shared("axpy", [&] { axpy(1e-9, x, y); });
+    expect_shared("dot", [&] { dot(x, y); });
+    expect_shared("norm", [&] { norm(x); });
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      expect_shared(fmt::format("norm_along {} of {}", axis, to_string(shape)),
+                    [&] { norm_along(x, axis); });
+    }
+    std::vector<double> host(static_cast<std::size_t>(x.local_count()));
+    expect_shared("from_host", [&] { x.from_host(host); });
+  }
+}
+
+TEST_F(Threads, share_operators_on_elements) {
+  for (const Shape& shape : {line, plane, few}) {
+    const Layout layout = Layout::local(shape);
+    const int last = shape.ndim() - 1;
+    expect_shared("identity", identity<double>(layout));
+    expect_shared("diagonal(d)", diagonal<double>(random_array<double>(layout, 4)));
+    expect_shared(
+        "diagonal along the last axis",
+        diagonal<double>(layout, std::vector<double>(static_cast<std::size_t>(shape[last]), 2)));
+    expect_shared("restriction", restriction<double>(layout, every_second(shape[last])));
+    expect_shared("pad", pad<double>(layout, std::vector<PadWidth>(
+                                                 static_cast<std::size_t>(shape.ndim()), {3, 5})));
+    expect_shared(
+        "halo", halo<double>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(shape.ndim()),
+                                                            {2, 1})));
+    expect_shared("real_part", real_part<C>(layout));
+    expect_shared("conjugation", conjugation<C>(layout));
+  }
+  for (const Shape& shape : {line, plane, few, thin}) {
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      expect_shared(fmt::format("sum_along {}", axis),
+                    sum_along<double>(Layout::local(shape), {.axis = axis}));
+    }
+  }
+  expect_shared("transpose_axes", transpose_axes<double>(Layout::local(plane), {1, 0}));
+  expect_shared("transpose_axes", transpose_axes<double>(Layout::local(volume), {2, 0, 1}));
+}
+
+TEST_F(Threads, share_operators_on_neighbours) {
+  const std::vector<double> filter(9, 0.5);
+  for (const Shape& shape : {line, plane, volume}) {
+    const Layout layout = Layout::local(shape);
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      expect_shared(fmt::format("first_derivative {}", axis),
+                    first_derivative<double>(layout, {.axis = axis}));
+      expect_shared(fmt::format("second_derivative {}", axis),
+                    second_derivative<double>(layout, {.axis = axis}));
+      expect_shared(fmt::format("convolve1d {}", axis),
+                    convolve1d<double>(layout, filter, {.offset = 4, .axis = axis}));
+      expect_shared(
+          fmt::format("non_stationary_convolve1d {}", axis),
+          non_stationary_convolve1d<double>(layout, {filter, filter}, {10, 40}, {.axis = axis}));
+    }
+    expect_shared("gradient", gradient<double>(layout));
+  }
+  expect_shared("laplacian", laplacian<double>(Layout::local(plane), {.axes = {0, 1}}));
+}
+
+TEST_F(Threads, share_products_of_matrices) {
+  expect_shared("matrix_mult", matrix_mult<double>(random_array<double>(Layout::local(plane), 5)));
+  expect_shared(
+      "fredholm1",
+      fredholm1<double>(random_array<double>(Layout::local({64, 128, 128}), 6), {.nz = 4}));
+}
+
+}  // namespace weft::test
