@@ -21,7 +21,7 @@ std::string list_of(const std::vector<CpuLevel>& levels) {
 }
 
 #if defined(__x86_64__)
-/// Bits that the compiler's own question does not know everywhere.
+/// CPUID bits that __builtin_cpu_supports does not cover in every compiler.
 struct Features {
   unsigned leaf1 = 0;
   unsigned extended1 = 0;
@@ -79,7 +79,7 @@ CpuLevel highest_level() {
       !__builtin_cpu_supports("popcnt") || !has.cmpxchg16b() || !has.lahf()) {
     return CpuLevel::any;
   }
-  // The compiler's question is also one to the operating system, whether it keeps the registers.
+  // __builtin_cpu_supports also checks (XGETBV) that the OS saves the AVX registers.
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
       !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") || !has.f16c() ||
       !has.lzcnt() || !has.movbe()) {

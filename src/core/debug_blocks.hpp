@@ -14,7 +14,7 @@ struct DebugBlock {
 
   std::byte* begin = nullptr;
   std::size_t size = 0;
-  // Of whom it was lent to last:
+  // Of its current or last user:
   index_t count = 0;
   std::size_t element_size = 0;
   index_t number = 0;  // of all that were lent
@@ -40,8 +40,8 @@ class DebugBlocks {
   std::atomic<std::size_t> count_ = 0;
 };
 
-/// From now on a fault in [begin, begin + bytes) says what was touched and by whom, before it ends
-/// the program as ever. All others go where they went.
+/// From now on a fault in [begin, begin + bytes) prints what was touched and by whom, then
+/// terminates the program. Other faults are passed to the previous handler.
 void explain_faults(const std::byte* begin, std::size_t bytes, const DebugBlocks& blocks);
 
 }  // namespace weft::detail

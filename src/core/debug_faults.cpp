@@ -1,12 +1,14 @@
+#include "core/backtrace.hpp"
 #include "core/debug_blocks.hpp"
 #include "core/this_rank.hpp"
 
-#include <execinfo.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
-
 #include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -23,6 +25,8 @@ const std::byte* watched_begin = nullptr;
 const std::byte* watched_end = nullptr;
 const DebugBlocks* watched_blocks = nullptr;
 struct sigaction previous = {};
+/// The thread that explains its fault; 0 while none does.
+std::atomic<pid_t> explaining = 0;
 
 /// A text made without memory from the heap and without locks, as a signal handler must.
 class Text {
@@ -118,17 +122,17 @@ void explain(const std::byte* address, const Access& access) {
   text << "weft: touched by the instruction at " << access.instruction << ", called from\n";
   text.write_out();
   void* frames[32];
-  if (access.instruction != nullptr) backtrace_symbols_fd(&access.instruction, 1, STDERR_FILENO);
-  const int count = backtrace(frames, 32);
+  if (access.instruction != nullptr) print_backtrace(&access.instruction, 1, STDERR_FILENO);
+  const int count = take_backtrace(frames, 32);
   // Without those of this handler, if it can be seen where they end.
   void** const begin = std::find(frames, frames + count, access.instruction);
   void** const caller = begin == frames + count ? frames : begin + 1;
-  backtrace_symbols_fd(caller, static_cast<int>(frames + count - caller), STDERR_FILENO);
+  print_backtrace(caller, static_cast<int>(frames + count - caller), STDERR_FILENO);
   if (block == nullptr) return;
   Text allocation;
   allocation << "weft: allocated from\n";
   allocation.write_out();
-  backtrace_symbols_fd(block->stack.data(), block->frames, STDERR_FILENO);
+  print_backtrace(block->stack.data(), block->frames, STDERR_FILENO);
 }
 
 /// Lets the fault happen again, or the signal come again, to what was there before.
@@ -147,10 +151,18 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const auto* address = static_cast<const std::byte*>(info->si_addr);
   const bool is_ours = info->si_code > 0 && address >= watched_begin && address < watched_end;
   if (!is_ours) return pass_on(signal, info, context);
+  const auto me = static_cast<pid_t>(syscall(SYS_gettid));
+  pid_t other = 0;
+  if (explaining.compare_exchange_strong(other, me)) {
+    explain(address, access_of(context));
+  } else if (other != me) {
+    // Several ranks make the same mistake at once. The first one ends the program when it has
+    // explained it.
+    for (;;) pause();
+  }
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
   sigaction(signal, &plain, nullptr);
-  explain(address, access_of(context));
   // Not by returning: another thread's kernel may have opened the memory by now.
   raise(signal);
 }
@@ -188,7 +200,7 @@ void explain_faults(const std::byte* begin, std::size_t bytes, const DebugBlocks
   watched_blocks = &blocks;
   // The first call loads a library, which a handler must not.
   void* frame = nullptr;
-  backtrace(&frame, 1);
+  take_backtrace(&frame, 1);
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;

@@ -2,14 +2,15 @@
 
 #include <weft/core/dispatch.hpp>
 
+#include "core/backtrace.hpp"
 #include "core/debug_blocks.hpp"
 #include "core/this_rank.hpp"
 
-#include <execinfo.h>
 #include <sys/mman.h>
-
 #include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace weft::detail {
@@ -90,7 +91,7 @@ void debug_lend(void* data, index_t count, std::size_t element_size) noexcept {
     block.number = ++lent;
     block.rank = this_rank();
     block.in_use = true;
-    block.frames = backtrace(block.stack.data(), DebugBlock::most_frames);
+    block.frames = take_backtrace(block.stack.data(), DebugBlock::most_frames);
     block.label.front() = 0;
   });
 }

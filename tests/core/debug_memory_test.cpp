@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <unistd.h>
+
+#include <barrier>
 #include <csignal>
+#include <thread>
+#include <vector>
 
 namespace weft::test {
 namespace {
@@ -67,6 +71,24 @@ TEST(DebugMemory, names_what_was_touched) {
               "byte 40 of a buffer: 96 bytes \\(12 elements of 8\\) at 0x[0-9a-f]+ to 0x[0-9a-f]+, "
               "allocation [0-9]+, of a thread without a rank");
   EXPECT_EXIT(touch(true), killed, "instruction at 0x[0-9a-f]+.*weft_core_tests.*allocated from");
+}
+
+TEST(DebugMemoryDeathTest, is_explained_to_the_end_when_several_threads_touch_it_at_once) {
+  const auto touch = [] {
+    constexpr int threads = 4;
+    Buffer<double> buffer(12, Device::debug());
+    std::barrier<> together(threads);
+    std::vector<std::jthread> all;
+    for (int i = 0; i < threads; ++i) {
+      all.emplace_back([&] {
+        together.arrive_and_wait();
+        write_to(buffer.data() + 5);
+      });
+    }
+  };
+  for (int round = 0; round < 10; ++round) {
+    EXPECT_EXIT(touch(), killed, "^weft: .*the host.*allocated from\n.*weft_core_tests");
+  }
 }
 
 TEST(DebugMemory, names_memory_that_has_been_released) {
