@@ -8,7 +8,6 @@
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
 #include "core/environment.hpp"
-#include "core/this_rank.hpp"
 
 #include <algorithm>
 #include <string>
@@ -25,6 +24,7 @@ using detail::require_parts;
 using detail::require_root;
 using detail::require_same;
 using detail::Traffic;
+using detail::type_code;
 
 Traffic one_message(const CommState& state, index_t bytes) {
   Traffic traffic;
@@ -135,11 +135,6 @@ std::int64_t code(E value) {
   return static_cast<std::int64_t>(value);
 }
 
-/// What elements are, and whether the host or a device has them.
-std::int64_t type_code(const ConstMemory& memory) {
-  return code(memory.dtype) + detail::device_code * code(memory.where.kind);
-}
-
 void verify_if_checking(CommState& state, const detail::Fingerprint& call) {
   if (state.checking) verify(state, call);
 }
@@ -178,7 +173,6 @@ Comm Comm::self() { return Comm(detail::make_self_transport()); }
 Comm::Comm(std::shared_ptr<Transport> transport)
     : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
   state_->transport = std::move(transport);
-  if (state_->transport->size() > 1) detail::set_this_rank(state_->transport->rank());
   state_->checking = detail::settings().check;
   detail::keep_to_self(*state_);
 }
@@ -338,6 +332,7 @@ Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root
     out = Memory(nullptr, 0, in.dtype, in.where);
   }
   if (state().checking) {
+    const Transport::Step step(*state().transport, "gather");
     verify(state(), {code(CallKind::gather), type_code(in), any, root, any, any});
     const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, in.count, planned, rank(), root, "gather");
@@ -364,6 +359,7 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
     in = ConstMemory(nullptr, 0, out.dtype, out.where);
   }
   if (state().checking) {
+    const Transport::Step step(*state().transport, "scatter");
     verify(state(), {code(CallKind::scatter), type_code(out), any, root, any, any});
     const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, planned, out.count, root, rank(), "scatter");
@@ -377,6 +373,7 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
 /// Compares what ranks send to each other with what they expect.
 void Comm::verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& received) const {
   if (!state().checking) return;
+  const Transport::Step step(*state().transport, "all_to_all");
   verify(state(), {code(CallKind::all_to_all), type_code(in), any, any, any, any});
   const auto ranks = static_cast<std::size_t>(size());
   std::vector<index_t> mine(ranks);

@@ -1,6 +1,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
+#include "comm/number_list.hpp"
 
 #include <algorithm>
 #include <array>
@@ -68,15 +69,7 @@ class Sayings {
 
 /// "rank 3", "ranks 0-2, 5".
 std::string name_ranks(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t first = 0; first < ranks.size();) {
-    std::size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    text += fmt::format("{}{}", first == 0 ? "" : ", ", ranks[first]);
-    if (last > first) text += fmt::format("{}{}", last == first + 1 ? ", " : "-", ranks[last]);
-    first = last + 1;
-  }
-  return text;
+  return (ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks);
 }
 
 }  // namespace

@@ -26,6 +26,12 @@ inline constexpr std::int64_t agree_code = call_kinds + 1;
 /// Added to the code of a dtype for each kind of device.
 inline constexpr std::int64_t device_code = 256;
 
+/// What elements are, and whether the host or a device has them.
+inline std::int64_t type_code(const ConstMemory& memory) {
+  return static_cast<std::int64_t>(memory.dtype) +
+         device_code * static_cast<std::int64_t>(memory.where.kind);
+}
+
 /// What the copies of one Comm share.
 struct CommState {
   std::shared_ptr<Transport> transport;

@@ -1,5 +1,7 @@
 #include "comm/control_socket.hpp"
 
+#include "comm/launch_checks.hpp"
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -9,9 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <functional>
 #include <random>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -47,12 +47,6 @@ std::array<std::uint32_t, 4> interfaces() {
   }
   freeifaddrs(all);
   return found;
-}
-
-std::uint64_t host_id() {
-  std::array<char, 256> name = {};
-  gethostname(name.data(), name.size() - 1);
-  return std::hash<std::string_view>{}(name.data());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace weft::detail {
@@ -34,16 +35,20 @@ struct ControlMessage {
   ControlKind kind = ControlKind::ask;
   std::int32_t from = 0;
   std::int32_t to = 0;
+  std::uint32_t unused = 0;
   /// The communicator asked about, and the asked rank in it; 0 asks about the rank itself.
   std::uint64_t comm = 0;
   std::int32_t member = 0;
   Phase phase = Phase::outside;
-  std::uint32_t unused = 0;
   /// Collective calls that the rank has begun on the communicator.
   std::uint64_t begun = 0;
   /// What the rank waits in; empty if it does not wait.
   std::array<char, 24> call = {};
 };
+
+// They are sent as they are: without padding, which would be whatever was in memory.
+static_assert(std::has_unique_object_representations_v<ControlAddress>);
+static_assert(std::has_unique_object_representations_v<ControlMessage>);
 
 /// Carries short messages between the ranks of a job while MPI blocks: datagrams, which may get
 /// lost. Sending never waits, so that it does not matter whether the other rank still runs.
@@ -55,6 +60,7 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
+  /// Throws std::runtime_error where there is no source of random numbers.
   ControlAddress address() const;
   /// Before anything is sent: the addresses of all ranks.
   void connect(int rank, std::vector<ControlAddress> ranks);

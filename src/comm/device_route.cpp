@@ -3,6 +3,8 @@
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
+#include "comm/gather_from_all.hpp"
+#include "comm/launch_checks.hpp"
 #include "comm/reduction_kernels.hpp"
 #include "comm/self_transport.hpp"
 #include "core/cuda_device.hpp"
@@ -13,11 +15,7 @@
 #include "comm/nccl_transport.hpp"
 #endif
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,12 +23,6 @@
 
 namespace weft::detail {
 namespace {
-
-std::uint64_t host_id() {
-  std::array<char, 256> name = {};
-  gethostname(name.data(), name.size() - 1);
-  return std::hash<std::string_view>{}(name.data());
-}
 
 /// Two ranks on one GPU, if there are such.
 std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
@@ -94,18 +86,6 @@ Route requested(RouteRequest request, std::string_view host, std::span<const Rou
   return {"staged", "asked for by WEFT_DEVICE_COMM"};
 }
 
-std::vector<RouteFacts> exchange_facts(Transport& host, Device device) {
-  constexpr index_t bytes = sizeof(RouteFacts);
-  const RouteFacts mine = this_ranks_facts(host, device);
-  std::vector<RouteFacts> all(static_cast<std::size_t>(host.size()));
-  Parts parts;
-  parts.make_even(host.size(), bytes);
-  host.all_gather(ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine), bytes),
-                  Memory(reinterpret_cast<std::uint8_t*>(all.data()), parts.extent()), parts,
-                  When::now);
-  return all;
-}
-
 }  // namespace
 
 std::string nccl_version_text(std::int32_t version) {
@@ -167,7 +147,7 @@ void keep_to_self(CommState& state) {
 }
 
 void choose_gpu_transport(CommState& state, Device device) {
-  const auto facts = exchange_facts(*state.transport, device);
+  const auto facts = gather_from_all(*state.transport, this_ranks_facts(*state.transport, device));
   const Route route = choose_route(state.transport->name(), facts);
   std::shared_ptr<Transport> transport;
   if (route.name == "thread" || route.name == "mpi") transport = state.transport;

@@ -2,6 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/number_list.hpp"
+
 #include <fmt/format.h>
 
 #include <sched.h>
@@ -10,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
@@ -63,17 +66,9 @@ std::string describe(Launcher launcher) {
   return "no launcher";
 }
 
-/// "0-3,8"
-std::string list_of(const std::vector<int>& cores) {
-  std::string text;
-  for (std::size_t i = 0; i < cores.size();) {
-    std::size_t last = i;
-    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", cores[i]);
-    if (last > i) text += fmt::format("-{}", cores[last]);
-    i = last + 1;
-  }
-  return text;
+std::string this_host() {
+  char host[256] = "";
+  return gethostname(host, sizeof(host) - 1) == 0 ? host : "";
 }
 
 std::string counted(std::size_t count, const char* what) {
@@ -177,10 +172,11 @@ std::string no_mpi_complaint(const Task& task) {
       describe(task.launcher), task.size, task.size);
 }
 
+std::uint64_t host_id() { return std::hash<std::string>{}(this_host()); }
+
 Place this_place() {
   Place place;
-  char host[256] = "";
-  if (gethostname(host, sizeof(host) - 1) == 0) place.host = host;
+  place.host = this_host();
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) {
@@ -233,9 +229,10 @@ int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
   const auto place = static_cast<std::size_t>(std::count_if(
       places.begin(), self, [&](const Place& other) { return other.host == self->host; }));
   if (list.empty()) return static_cast<int>(place) % std::max(gpus, 1);
-  require(place < list.size(), "WEFT_GPUS has {} entries, but {} has more ranks", list.size(),
-          self->host);
-  // Any entry that is wrong fails on every rank, with the same text.
+  // Whatever is wrong fails on every rank of the host, with the same text.
+  const std::size_t ranks = ranks_on(places, self->host).size();
+  require(ranks <= list.size(), "WEFT_GPUS has {} entries, but {} has {} ranks", list.size(),
+          self->host, ranks);
   const int highest = *std::max_element(list.begin(), list.end());
   require(highest < gpus, "WEFT_GPUS names GPU {}, but {} has {} GPUs, numbered from 0", highest,
           self->host, gpus);

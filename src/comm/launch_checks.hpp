@@ -50,6 +50,8 @@ struct Place {
 };
 
 Place this_place();
+/// A number for the host that this process runs on, the same in all processes there.
+std::uint64_t host_id();
 
 /// A place in a fixed number of bytes, to be sent around; cores from 1024 on are left out.
 using PackedPlace = std::array<std::uint8_t, 192>;

@@ -5,17 +5,20 @@
 #include "comm/memory_ops.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <exception>
+#include <optional>
 #include <string>
 
 namespace weft::detail {
 namespace {
 
-std::atomic<bool> calls_abandoned{false};
+/// The error that abandoned a call has been caught, and the program goes on with another.
+void end_job_if_abandoned() noexcept {
+  if (has_abandoned_calls() && std::uncaught_exceptions() == 0) [[unlikely]]
+    abort_job("this rank went on after an error that had left a call unfinished");
+}
 
 }  // namespace
-
-bool has_abandoned_calls() { return calls_abandoned; }
 
 index_t IntParts::pack() {
   index_t end = 0;
@@ -68,15 +71,15 @@ bool MpiCalls::progress(MpiCall& call, When when) {
     const int code = when == When::now ? MPI_Wait(&piece.request, &status)
                                        : MPI_Test(&piece.request, &complete, &status);
     if (code == MPI_SUCCESS && complete == 0) return false;
-    check_piece(call, piece, code, status);
+    check_piece(call, piece, code, status, when);
   }
   for (const auto& [from, to] : call.copies) copy_and_wait(from, to);
   release(call);
   return true;
 }
 
-void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code,
-                           const MPI_Status& status) {
+void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status,
+                           When when) {
   int error = MPI_SUCCESS;
   if (code != MPI_SUCCESS) MPI_Error_class(code, &error);
   if (piece.from < 0 || (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE)) {
@@ -90,10 +93,18 @@ void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code,
   // Not every library tells how long a message was that did not fit.
   const bool known = error == MPI_SUCCESS || bytes > piece.bytes;
   const index_t sent = known ? piece.bytes_before + bytes : piece.message_bytes;
+  const auto job_rank = [&](int rank) {
+    return watched_.members()[static_cast<std::size_t>(rank)];
+  };
   const std::string text = fmt::format(
-      "rank {} sent {}{} bytes to rank {}, which was to receive {}", job_rank(comm_, piece.from),
-      known ? "" : "more than ", sent, job_rank(comm_, rank_in(comm_)), piece.message_bytes);
-  cancel_receives(call, call.completed + 1);
+      "rank {} sent {}{} bytes to rank {}, which was to receive {}", job_rank(piece.from),
+      known ? "" : "more than ", sent, job_rank(watched_.rank()), piece.message_bytes);
+  {
+    // A call that blocks is watched already.
+    std::optional<WatchedWait> wait;
+    if (when == When::later) wait.emplace(watched_, call.watched);
+    cancel_receives(call, call.completed + 1);
+  }
   release(call);
   throw CommError(text);
 }
@@ -102,6 +113,7 @@ void MpiCalls::cancel_receives(MpiCall& call, std::size_t first) {
   for (std::size_t i = first; i < call.pieces.size(); ++i) {
     if (call.pieces[i].from < 0) continue;
     MPI_Cancel(&call.pieces[i].request);
+    // One that has been matched is not cancelled, but waits for the rest of its message.
     MPI_Wait(&call.pieces[i].request, MPI_STATUS_IGNORE);
   }
 }
@@ -109,18 +121,24 @@ void MpiCalls::cancel_receives(MpiCall& call, std::size_t first) {
 void MpiCalls::abandon(const Ticket& ticket) noexcept {
   MpiCall* call = find(ticket);
   if (call == nullptr || has_abandoned_calls()) return;
-  cancel_receives(*call, call->completed);
-  calls_abandoned =
-      std::any_of(call->pieces.begin() + static_cast<std::ptrdiff_t>(call->completed),
-                  call->pieces.end(), [](const MpiPiece& piece) { return piece.from < 0; });
+  {
+    const WatchedWait wait(watched_, call->watched);
+    cancel_receives(*call, call->completed);
+  }
+  if (std::any_of(call->pieces.begin() + static_cast<std::ptrdiff_t>(call->completed),
+                  call->pieces.end(), [](const MpiPiece& piece) { return piece.from < 0; })) {
+    note_abandoned_call();
+  }
 }
 
 bool MpiCalls::test(const Ticket& ticket) {
+  end_job_if_abandoned();
   MpiCall* call = find(ticket);
   return call == nullptr || (!has_abandoned_calls() && progress(*call, When::later));
 }
 
 void MpiCalls::wait(const Ticket& ticket) {
+  end_job_if_abandoned();
   MpiCall* call = find(ticket);
   if (call == nullptr) return;
   const WatchedWait wait(watched_, call->watched);

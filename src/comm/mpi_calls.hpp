@@ -65,7 +65,7 @@ struct MpiCall {
 /// not allocate.
 class MpiCalls {
  public:
-  MpiCalls(MPI_Comm comm, WatchedComm& watched) : comm_(comm), watched_(watched) {}
+  explicit MpiCalls(WatchedComm& watched) : watched_(watched) {}
 
   MpiCall& begin(const WatchedCall& watched);
   /// Waits for the call, or gives the ticket to do that later.
@@ -82,16 +82,12 @@ class MpiCalls {
   MpiCall* find(const Ticket& ticket);
   /// Completes pieces until one is not ready; with When::now, waits for it. True after the last.
   bool progress(MpiCall& call, When when);
-  void check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status);
+  void check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status,
+                   When when);
 
-  MPI_Comm comm_;
   WatchedComm& watched_;
   std::deque<MpiCall> calls_;
   std::vector<std::size_t> free_;
 };
-
-/// A send or a collective of this process was abandoned, and its memory may be gone. MPI would
-/// touch it in whatever call it makes progress, so the process must make no more than MPI_Abort.
-bool has_abandoned_calls();
 
 }  // namespace weft::detail

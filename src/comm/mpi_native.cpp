@@ -55,6 +55,24 @@ MPI_Op small_float_op(ReduceOp op) {
 }
 
 std::atomic<bool> ending = false;
+/// MPI_Finalize is being called. Some libraries pass for finalised from its beginning on.
+std::atomic<bool> finalizing = false;
+std::atomic<bool> calls_abandoned = false;
+
+struct Job {
+  int rank = 0;
+  int size = 1;
+};
+
+const Job& job() {
+  static const Job known = [] {
+    Job made;
+    MPI_Comm_rank(MPI_COMM_WORLD, &made.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &made.size);
+    return made;
+  }();
+  return known;
+}
 
 }  // namespace
 
@@ -119,18 +137,6 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-int job_rank(MPI_Comm comm, int rank) {
-  MPI_Group here = MPI_GROUP_NULL;
-  MPI_Group job = MPI_GROUP_NULL;
-  int result = rank;
-  MPI_Comm_group(comm, &here);
-  MPI_Comm_group(MPI_COMM_WORLD, &job);
-  MPI_Group_translate_ranks(here, 1, &rank, job, &result);
-  MPI_Group_free(&here);
-  MPI_Group_free(&job);
-  return result;
-}
-
 std::vector<int> job_ranks(MPI_Comm comm) {
   MPI_Group here = MPI_GROUP_NULL;
   MPI_Group job = MPI_GROUP_NULL;
@@ -145,26 +151,24 @@ std::vector<int> job_ranks(MPI_Comm comm) {
   return result;
 }
 
-int job_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
+int job_rank() { return job().rank; }
 
 bool job_is_ending() noexcept { return ending; }
 
+bool has_abandoned_calls() noexcept { return calls_abandoned; }
+void note_abandoned_call() noexcept { calls_abandoned = true; }
+
 void end_job(int failed_rank, const char* reason, int code) noexcept {
-  if (mpi_is_finalized()) return;
+  if (mpi_is_finalized() && !finalizing) return;
   ending = true;
   constexpr auto patience = std::chrono::seconds(3);
   if (MpiWatchdog::instance().may_report()) {
-    int size = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    std::fprintf(stderr, "weft: rank %d of %d failed: %s\n", failed_rank, size, reason);
+    std::fprintf(stderr, "weft: rank %d of %d failed: %s\n", failed_rank, job().size, reason);
     std::fflush(stderr);
   } else {
     std::this_thread::sleep_for(patience);  // whoever reports ends this rank, too
   }
+  if (finalizing) _exit(code);  // MPI can be called no more; the launcher ends the others
   try {
     std::thread([=] {
       std::this_thread::sleep_for(patience);
@@ -181,11 +185,15 @@ void abort_job(const char* reason) noexcept { end_job(job_rank(), reason); }
 MpiSession::MpiSession() {
   int initialized = 0;
   check(MPI_Initialized(&initialized), "MPI_Initialized");
-  if (initialized != 0) return;
+  if (initialized != 0) {
+    job();
+    return;
+  }
   int provided = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   // Some libraries take errors of requests to be those of the world, whatever they belong to.
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  job();
   owner_ = true;
 }
 
@@ -194,7 +202,9 @@ MpiSession::~MpiSession() {
   // Finalising waits for the other ranks, which may wait for something this one will not do.
   if (std::uncaught_exceptions() > 0) abort_job("an error was thrown while MPI was in use");
   const LoneWait wait("MPI_Finalize");
+  finalizing = true;
   MPI_Finalize();
+  finalizing = false;
 }
 
 bool mpi_is_cuda_aware() {

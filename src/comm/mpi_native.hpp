@@ -1,6 +1,7 @@
 #pragma once
 
-// What of MPI the transport builds on. The only file that includes <mpi.h>; only mpi_*.cpp use it.
+// What of MPI the transport builds on. The only file that includes <mpi.h>; only mpi_*.cpp and
+// launch_mpi.cpp use it.
 
 #include <weft/comm/transport.hpp>
 
@@ -29,11 +30,9 @@ MPI_Op native(ReduceOp op, DType dtype);
 
 int rank_in(MPI_Comm comm);
 int size_of(MPI_Comm comm);
-/// The rank in the whole job, by which failures are reported.
-int job_rank(MPI_Comm comm, int rank);
-/// The same for all ranks of a communicator.
+/// The ranks of a communicator in the whole job, by which failures are reported.
 std::vector<int> job_ranks(MPI_Comm comm);
-/// This rank in the whole job.
+/// This rank in the whole job. MPI is asked once, so that it is known while MPI is finalised, too.
 int job_rank();
 /// Says which rank failed and why, unless another rank does so at the same time, and ends all
 /// ranks. From any thread: MPI may be in use by another, which is lost anyway.
@@ -42,6 +41,11 @@ void end_job(int failed_rank, const char* reason, int code = 1) noexcept;
 void abort_job(const char* reason) noexcept;
 /// end_job has been called.
 bool job_is_ending() noexcept;
+
+/// A send or a collective of this process was abandoned, and its memory may be gone. MPI would
+/// touch it in whatever call it makes progress, so the process must make no more than MPI_Abort.
+bool has_abandoned_calls() noexcept;
+void note_abandoned_call() noexcept;
 
 /// A communicator that is freed in the end, and whose errors come back as codes.
 class OwnedComm {
@@ -52,7 +56,8 @@ class OwnedComm {
   OwnedComm(OwnedComm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
   OwnedComm& operator=(OwnedComm&&) = delete;
   ~OwnedComm() {
-    if (comm_ != MPI_COMM_NULL && !mpi_is_finalized()) MPI_Comm_free(&comm_);
+    if (comm_ == MPI_COMM_NULL || has_abandoned_calls() || mpi_is_finalized()) return;
+    MPI_Comm_free(&comm_);
   }
 
   MPI_Comm get() const { return comm_; }

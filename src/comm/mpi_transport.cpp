@@ -6,6 +6,7 @@
 #include "comm/memory_ops.hpp"
 #include "comm/mpi_calls.hpp"
 #include "comm/mpi_watchdog.hpp"
+#include "core/this_rank.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -74,7 +75,7 @@ class MpiTransport final : public Transport {
         owned_(std::move(comm)),
         comm_(owned_.get()),
         watched_(MpiWatchdog::instance().add(make_id(comm_), job_ranks(comm_), Transport::rank())),
-        calls_(comm_, *watched_) {}
+        calls_(*watched_) {}
   ~MpiTransport() override { MpiWatchdog::instance().remove(watched_); }
 
   std::string_view name() const override { return "mpi"; }
@@ -467,6 +468,7 @@ std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
   const LoneWait wait("MPI_Comm_dup");
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
+  set_this_rank(job_rank());
   return std::make_shared<MpiTransport>(OwnedComm(comm));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 
 namespace weft::detail {
 namespace {
@@ -89,9 +90,10 @@ std::optional<Verdict> WaitView::look(double elapsed, double time_limit, const C
                fmt::format("it left the program while rank {} was waiting for it in {}",
                            job_rank(comm_->rank()), wait_.call.name)};
   } else if (has_waited_too_long(time_limit, line)) {
-    verdict = {job_rank(comm_->rank()), describe_timeout(time_limit, line.socket != nullptr)};
+    verdict = {job_rank(comm_->rank()), describe_timeout(time_limit, line)};
   }
-  // The call may have come to its end meanwhile.
+  // The call may have come to its end meanwhile. What was read of it was read before this.
+  std::atomic_thread_fence(std::memory_order_acquire);
   return comm_->number() == wait_.number ? verdict : std::nullopt;
 }
 
@@ -112,22 +114,24 @@ bool WaitView::has_waited_too_long(double time_limit, const ControlLine& line) c
   for (const int member : awaited()) {
     const Peer& peer = this->peer(member);
     failing = failing || peer.phase == Phase::failed;
-    // A rank that was never heard may be one that no datagram reaches.
-    lost = lost || (waited_ - peer.heard_at > time_limit && peer.unanswered >= questions &&
-                    (peer.heard || line.reaches(job_rank(member))));
+    lost = lost || (waited_ - peer.heard_at > time_limit && has_fallen_silent(member, line));
   }
   if (kind_ == Kind::end_of_program) return lost;
   return waited_ > time_limit + (failing ? last_words : 0);
 }
 
-bool WaitView::has_fallen_silent(int member) const {
-  return !peer(member).heard || peer(member).unanswered >= questions;
+bool WaitView::has_fallen_silent(int member, const ControlLine& line) const {
+  // A rank that was never heard may be one that no datagram reaches.
+  return line.socket != nullptr && peer(member).unanswered >= questions &&
+         (peer(member).heard || line.reaches(job_rank(member)));
 }
 
-std::string WaitView::describe(int member) const {
+std::string WaitView::describe(int member, const ControlLine& line) const {
   const Peer& peer = this->peer(member);
+  const bool silent = has_fallen_silent(member, line);
+  if (!silent && !peer.heard) return fmt::format("rank {}", job_rank(member));
   const auto state = [&]() -> std::string {
-    if (has_fallen_silent(member)) return "does not answer";
+    if (silent) return "does not answer";
     if (peer.phase == Phase::failed) return "has failed";
     if (peer.phase == Phase::left) return "has left the program";
     if (peer.call.front() != '\0') return fmt::format("in {}", peer.call.data());
@@ -136,20 +140,20 @@ std::string WaitView::describe(int member) const {
   return fmt::format("rank {} ({})", job_rank(member), state());
 }
 
-std::string WaitView::describe_timeout(double time_limit, bool connected) const {
+std::string WaitView::describe_timeout(double time_limit, const ControlLine& line) const {
   const std::string place =
       kind_ == Kind::call ? fmt::format("in {}", wait_.call.name) : "at the end of the program";
   std::string whom;
   int count = 0;
   for (const int member : awaited()) {
     // Who has begun the call is to blame only if it has stopped since.
-    if (!is_missing(member) && !(connected && has_fallen_silent(member))) continue;
+    if (!is_missing(member) && !has_fallen_silent(member, line)) continue;
     if (++count > most_named) continue;
     whom += count == 1 ? " for " : ", ";
-    whom += connected ? describe(member) : fmt::format("rank {}", job_rank(member));
+    whom += describe(member, line);
   }
   if (count > most_named) whom += fmt::format(" and {} more", count - most_named);
-  if (!connected && wait_.call.peer < 0) whom = " for other ranks";
+  if (line.socket == nullptr && wait_.call.peer < 0) whom = " for other ranks";
   return fmt::format("waited {:.3g} s{} {}, which is the limit set by WEFT_TIMEOUT", time_limit,
                      whom, place);
 }

@@ -64,7 +64,7 @@ class WaitView {
   bool is_missing(int member) const;
   /// Those members; all others if none is missing, since one may have stopped in the call.
   std::vector<int> awaited() const;
-  bool has_fallen_silent(int member) const;
+  bool has_fallen_silent(int member, const ControlLine& line) const;
   int job_rank(int member) const { return comm_->members()[static_cast<std::size_t>(member)]; }
   Peer& peer(int member) { return peers_[static_cast<std::size_t>(member)]; }
   const Peer& peer(int member) const { return peers_[static_cast<std::size_t>(member)]; }
@@ -72,8 +72,8 @@ class WaitView {
   void ask(const ControlSocket& socket);
   std::optional<int> find_departed() const;
   bool has_waited_too_long(double time_limit, const ControlLine& line) const;
-  std::string describe_timeout(double time_limit, bool connected) const;
-  std::string describe(int member) const;
+  std::string describe_timeout(double time_limit, const ControlLine& line) const;
+  std::string describe(int member, const ControlLine& line) const;
 
   std::shared_ptr<WatchedComm> comm_;
   Kind kind_;

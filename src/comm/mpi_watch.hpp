@@ -45,7 +45,7 @@ class WatchedComm {
   }
   std::uint64_t begun() const { return begun_.load(std::memory_order_relaxed); }
 
-  /// From the watchdog. All of it is right if number() stays the same before and after.
+  /// From the watchdog. All of it is right if number() is the same after an acquire fence.
   Wait wait() const {
     Wait wait;
     wait.number = number();
@@ -73,6 +73,8 @@ class WatchedComm {
 class WatchedWait {
  public:
   WatchedWait(WatchedComm& comm, const WatchedCall& call) : comm_(comm) {
+    // Whoever reads what follows sees the end of the wait before.
+    std::atomic_thread_fence(std::memory_order_release);
     comm_.name_.store(call.name, std::memory_order_relaxed);
     comm_.collective_.store(call.collective, std::memory_order_relaxed);
     comm_.peer_.store(call.peer, std::memory_order_relaxed);

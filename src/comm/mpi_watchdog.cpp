@@ -9,6 +9,7 @@
 #include <chrono>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace weft::detail {
@@ -23,7 +24,8 @@ constexpr auto claim_time = 150ms;
 constexpr std::size_t most_freed = 4096;
 constexpr std::uint64_t all_begun = std::numeric_limits<std::uint64_t>::max();
 
-/// While it lives, threads that are started leave the program's signals to those that it knows.
+/// Blocks all signals while it lives, so that threads started meanwhile never run the program's
+/// handlers.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -48,8 +50,12 @@ MpiWatchdog& MpiWatchdog::instance() {
 
 MpiWatchdog::MpiWatchdog() : time_limit_(wait_limit().count()) {
   const SignalsBlocked blocked;
-  std::thread thread([this] { run(); });
-  thread.detach();
+  try {
+    std::thread thread([this] { run(); });
+    thread.detach();
+  } catch (const std::system_error&) {
+    // No more threads can be started. There is no time limit then, but failures are still reported.
+  }
 }
 
 std::shared_ptr<WatchedComm> MpiWatchdog::add(std::uint64_t id, std::vector<int> members, int rank,
@@ -60,12 +66,16 @@ std::shared_ptr<WatchedComm> MpiWatchdog::add(std::uint64_t id, std::vector<int>
   return comm;
 }
 
-void MpiWatchdog::remove(const std::shared_ptr<WatchedComm>& comm) {
+void MpiWatchdog::remove(const std::shared_ptr<WatchedComm>& comm) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase_if(views_, [&](const WaitView& view) { return view.comm() == comm; });
-  freed_.emplace_back(comm->id(), comm->begun());
-  if (freed_.size() <= most_freed) return;
-  freed_.pop_front();
+  try {
+    freed_.emplace_back(comm->id(), comm->begun());
+    if (freed_.size() <= most_freed) return;
+    freed_.pop_front();
+  } catch (const std::bad_alloc&) {
+    // This one is forgotten at once.
+  }
   has_forgotten_ = true;
 }
 
@@ -78,8 +88,6 @@ std::shared_ptr<ControlSocket> MpiWatchdog::socket() {
   const std::lock_guard lock(mutex_);
   return line_.socket;
 }
-
-bool MpiWatchdog::is_connected() { return socket() != nullptr; }
 
 void MpiWatchdog::run() {
   auto last = Clock::now();

@@ -29,11 +29,10 @@ class MpiWatchdog {
 
   std::shared_ptr<WatchedComm> add(std::uint64_t id, std::vector<int> members, int rank,
                                    WaitView::Kind kind = WaitView::Kind::call);
-  void remove(const std::shared_ptr<WatchedComm>& comm);
+  void remove(const std::shared_ptr<WatchedComm>& comm) noexcept;
 
   /// Lets this watchdog talk to those of the other ranks.
   void connect(std::shared_ptr<ControlSocket> socket);
-  bool is_connected();
   Phase phase() const { return phase_.load(std::memory_order_acquire); }
   void enter(Phase phase) { phase_.store(phase, std::memory_order_release); }
 

@@ -56,13 +56,17 @@ class SelfTransport final : public Transport {
   bool test(const Ticket& ticket) override { return ticket.id <= matched_; }
   void wait(const Ticket& ticket) override {
     if (!test(ticket)) {
-      // Its memory is the caller's again.
-      sends_.clear();
-      recvs_.clear();
+      abandon(ticket);
       throw CommError(
           "a message to oneself waits for its other half, which this rank would have to start "
           "first");
     }
+  }
+  void abandon(const Ticket& ticket) noexcept override {
+    if (test(ticket)) return;
+    // Its memory is the caller's again.
+    sends_.clear();
+    recvs_.clear();
   }
   void abort(const std::string&) noexcept override {}
 

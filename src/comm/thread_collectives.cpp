@@ -29,8 +29,7 @@ Fingerprint fingerprint_of(const CollectiveCall& call) {
   constexpr std::int64_t any = -1;
   Fingerprint print = {static_cast<std::int64_t>(call.kind), any, any, any, any, any};
   if (call.kind == CallKind::barrier) return print;
-  print[1] = static_cast<std::int64_t>(call.in.dtype) +
-             device_code * static_cast<std::int64_t>(call.in.where.kind);
+  print[1] = type_code(call.in);
   switch (call.kind) {
     case CallKind::allreduce:
     case CallKind::reduce_scatter: print[2] = static_cast<std::int64_t>(call.op); break;

@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/error_texts.hpp"
 #include "comm/waiter.hpp"
 
 #include <chrono>
@@ -13,8 +14,6 @@ namespace {
 /// How long others wait for the text of an error that was announced. Unwinding takes far less,
 /// unless the program catches the error and goes on.
 constexpr std::chrono::duration<double> grace(1.0);
-
-constexpr std::string_view unknown_error = "an error left a call unfinished that had been started";
 
 }  // namespace
 
@@ -55,9 +54,9 @@ void ThreadJob::rethrow(int me) {
     const int rank = failed_rank();
     // A call while the error is still on its way, from a destructor, must not take its place.
     if (rank == me && std::uncaught_exceptions() > 0) {
-      throw AbortedError(me, std::string(unknown_error));
+      throw AbortedError(me, unfinished_call_text);
     }
-    if (rank == me || waiter.waited() > grace) raise(rank, unknown_error);
+    if (rank == me || waiter.waited() > grace) raise(rank, unfinished_call_text);
     waiter.pause();
   }
   const std::lock_guard lock(mutex_);

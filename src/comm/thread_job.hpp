@@ -36,7 +36,7 @@ class ThreadJob {
   /// The rank makes no more calls.
   void depart(int rank) noexcept;
   bool anyone_departed() const { return departures_.load(std::memory_order_acquire) > 0; }
-  /// What a rank did before it departed is seen by whom is told so.
+  /// If true, everything the rank did before it left is visible to the caller (acquire).
   bool has_departed(int rank) const {
     return departed_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
   }

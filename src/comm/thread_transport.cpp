@@ -2,7 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/error_texts.hpp"
 #include "comm/memory_ops.hpp"
+#include "comm/number_list.hpp"
 #include "core/cuda_device.hpp"
 
 #include <algorithm>
@@ -108,20 +110,19 @@ void ThreadTransport::fail_if_departed(const Ticket& ticket) {
 void ThreadTransport::time_out(const Ticket& ticket) {
   ShortText text;
   text.append("waited ", wait_limit().count(), " s for ");
-  const auto missing = [&](int peer) { return waits_for(peer, ticket); };
-  const auto first = [&](int from) {
-    while (from < size() && !missing(from)) ++from;
-    return from;
+  int missing = 0;
+  for (int peer = 0; peer < size(); ++peer) missing += waits_for(peer, ticket) ? 1 : 0;
+  text.append(missing == 1 ? "rank " : "ranks ");
+  const auto is_missing = [&](int rank) {
+    int peer = 0;
+    while (peer < size() && job_rank(peer) != rank) ++peer;
+    return peer < size() && waits_for(peer, ticket);
   };
-  const int one = first(0);
-  text.append("rank", first(one + 1) < size() ? "s " : " ");
-  for (int peer = one; peer < size(); peer = first(peer + 1)) {
-    const char* comma = peer == one ? "" : first(peer + 1) < size() ? ", " : " and ";
-    text.append(comma, job_rank(peer));
-  }
+  list_numbers(job().ranks(), is_missing,
+               [&](const char* separator, int rank) { text.append(separator, rank); });
   text.append(" in ", call_of(ticket), ", which is the limit set by WEFT_TIMEOUT");
   stop(text.view());
-  throw TimeoutError(fmt::format("rank {}: {}", job_rank(), text.view()));
+  throw TimeoutError(std::string(text.view()));
 }
 
 void ThreadTransport::leave() {
@@ -253,13 +254,13 @@ void ThreadTransport::progress() {
   } catch (const std::bad_alloc&) {
     // This rank has not done its share, so that nobody can go on; nor can this one before the
     // others have let go.
-    stop("out of memory");
+    stop(no_memory_text);
     throw;
   } catch (const std::exception& error) {
     stop(error.what());
     throw;
   } catch (...) {
-    stop("an exception that is no std::exception");
+    stop(unknown_exception_text);
     throw;
   }
 }
@@ -345,9 +346,13 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
   return color < 0 ? nullptr : std::make_shared<ThreadTransport>(team, position, siblings_);
 }
 
-std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks) {
+void require_thread_ranks(int ranks) {
   require(ranks >= 1 && ranks <= most_thread_ranks, "{} ranks cannot run on threads: 1 to {} can",
           ranks, most_thread_ranks);
+}
+
+std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks) {
+  require_thread_ranks(ranks);
   wait_limit();  // complains here, rather than where a rank waits
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);

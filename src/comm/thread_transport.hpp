@@ -16,6 +16,8 @@ namespace weft::detail {
 /// More is a mistyped number rather than a machine; and every pair of ranks has a mailbox.
 inline constexpr int most_thread_ranks = 1024;
 
+/// Throws unless a team can have so many.
+void require_thread_ranks(int ranks);
 /// Transports of `ranks` threads of this process, one per rank.
 std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks);
 

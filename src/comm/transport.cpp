@@ -26,16 +26,6 @@ bool has_op(DType dtype, ReduceOp op) {
   return !is_integer(dtype);
 }
 
-void Transport::abandon(const Ticket& ticket) noexcept {
-  try {
-    if (test(ticket)) return;
-    abort("an error left a communication unfinished that had been started");
-    wait(ticket);
-  } catch (const std::exception&) {
-    // What was to be reported is on its way already.
-  }
-}
-
 namespace {
 
 [[noreturn]] void refuse_reading(std::string_view transport) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "comm/control_socket.hpp"
+#include "comm/gather_from_all.hpp"
 #include "comm/mpi_watchdog.hpp"
 
 #include <unistd.h>
@@ -10,8 +11,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <stdexcept>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace weft::detail {
@@ -19,6 +20,8 @@ namespace {
 
 /// The communicator on which ranks begin one collective call: to leave.
 constexpr std::uint64_t end_id = 1;
+
+#if defined(__GLIBC__)
 
 /// Some launchers take a process that calls exit for one that is done.
 void report_exit(int code, void* process) {
@@ -36,15 +39,12 @@ void report_exits() {
   process = getpid();
 }
 
-std::vector<ControlAddress> exchange(Transport& world, const ControlAddress& mine) {
-  std::vector<ControlAddress> all(static_cast<std::size_t>(world.size()));
-  Parts parts;
-  parts.make_even(world.size(), sizeof(mine));
-  world.all_gather(ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine), sizeof(mine)),
-                   Memory(reinterpret_cast<std::uint8_t*>(all.data()), parts.extent()), parts,
-                   When::now);
-  return all;
-}
+#else
+
+/// Other C libraries do not tell a handler what exit was called with.
+void report_exits() {}
+
+#endif
 
 }  // namespace
 
@@ -64,11 +64,12 @@ void WatchedJob::connect(Transport& world, bool one_host) {
   try {
     socket = std::make_shared<ControlSocket>(one_host);
     mine = socket->address();
-  } catch (const std::system_error&) {
-    // Without it the time limit still holds, but nobody knows who is missing.
+  } catch (const std::runtime_error&) {
+    // No socket, or no random key. The time limit of calls still holds, but nobody knows who is
+    // missing, and at the end of the program nobody waits for a limited time.
     mine.port = 0;
   }
-  std::vector<ControlAddress> all = exchange(world, mine);
+  std::vector<ControlAddress> all = gather_from_all(world, mine);
   connected_ = std::all_of(all.begin(), all.end(),
                            [](const ControlAddress& each) { return each.port != 0; });
   if (!connected_) return;
@@ -85,6 +86,8 @@ void WatchedJob::connect(Transport& world, bool one_host) {
 WatchedJob::~WatchedJob() {
   wait_.reset();
   MpiWatchdog::instance().remove(end_);
+  // All ranks have left by now. The program may go on with communicators of its own.
+  MpiWatchdog::instance().enter(Phase::outside);
 }
 
 void WatchedJob::leave(bool failed) {

@@ -20,8 +20,8 @@ class WatchedJob {
 
   /// The ranks can settle among them which one reports a failure.
   bool is_connected() const { return connected_; }
-  /// This rank has left the program's function. From now on whoever waits for it waits in vain; and
-  /// it waits for those who still run, for as long as they answer.
+  /// Call when the program's function has returned: from now on, a wait for this rank is an error.
+  /// This rank then waits for the others as long as they answer.
   void leave(bool failed);
 
  private:

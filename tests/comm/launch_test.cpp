@@ -4,6 +4,7 @@
 #include "comm/launch_checks.hpp"
 #include "core/environment.hpp"
 #include "support/shell.hpp"
+#include "support/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,6 +28,7 @@ using namespace weft::detail;
 // Programs
 
 using test::Ended;
+using test::occurrences;
 
 /// Runs a shell command that may use the launch program as $P.
 Ended run(const std::string& command) {
@@ -34,14 +36,6 @@ Ended run(const std::string& command) {
 }
 
 const std::string mpiexec = WEFT_MPIEXEC;
-
-int occurrences(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 #define EXPECT_CONTAINS(text, part) EXPECT_EQ(1, std::min(1, occurrences(text, part))) << text
 
@@ -122,6 +116,12 @@ TEST(LaunchEnvironment, is_reported_once_on_mpi) {
   const Ended bad = run("export WEFT_CHECK=maybe; " + mpiexec + " -n 3 $P show");
   EXPECT_EQ(bad.code, 2);
   EXPECT_EQ(occurrences(bad.output, "weft: WEFT_CHECK must be 0 or 1"), 1) << bad.output;
+  const Ended elsewhere =
+      run(mpiexec + " -n 1 $P show : -n 1 env WEFT_TIMEOUT=x $P show : -n 1 $P show");
+  EXPECT_NE(elsewhere.code, 0);
+  EXPECT_EQ(occurrences(elsewhere.output, "weft: "), 1) << elsewhere.output;
+  EXPECT_EQ(occurrences(elsewhere.output, "weft: rank 1 of 3: WEFT_TIMEOUT must be "), 1)
+      << elsewhere.output;
   const Ended mistyped = run("export WEFT_TIMEOT=3; " + mpiexec + " -n 3 $P show");
   EXPECT_EQ(mistyped.code, 0);
   EXPECT_EQ(occurrences(mistyped.output, "note: WEFT_TIMEOT"), 1) << mistyped.output;
@@ -159,6 +159,25 @@ TEST(LaunchProgram, names_the_rank_that_gave_up) {
   const Ended ended = run("WEFT_QUIET=1 $P give_up --ranks 3");
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.output, "weft: rank 0 of 3 failed: enough\n");
+}
+
+TEST(LaunchProgram, names_the_rank_that_waited_too_long_once) {
+  const Ended ended = run("WEFT_QUIET=1 WEFT_TIMEOUT=0.3 $P come_late --ranks 3");
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.output,
+            "weft: rank 2 of 3 failed: waited 0.3 s for rank 0 in recv, which is the limit set by "
+            "WEFT_TIMEOUT\n");
+}
+
+TEST(LaunchProgram, ends_with_one_line_for_whatever_its_read_throws) {
+  const std::string quiet = "export WEFT_QUIET=1; ";
+  for (const std::string& start : {std::string(), mpiexec + " -n 2 "}) {
+    if (!start.empty() && mpiexec.empty()) continue;
+    const Ended ended = run(quiet + start + "$P --read fail_to_read");
+    EXPECT_EQ(ended.code, 2) << ended.output;
+    EXPECT_EQ(occurrences(ended.output, "weft: "), 1) << ended.output;
+    EXPECT_EQ(occurrences(ended.output, "weft: these are no options\n"), 1) << ended.output;
+  }
 }
 
 TEST(LaunchProgram, notes_more_threads_than_cores) {
@@ -362,7 +381,7 @@ TEST(LaunchChecks, crowded_hosts) {
   EXPECT_EQ(crowding_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
   EXPECT_EQ(crowding_note({{"a", {0}}, {"b", {0}}}), "");
   EXPECT_EQ(crowding_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
-            "4 ranks on a share 3 cores (bound to 0-1,4)");
+            "4 ranks on a share 3 cores (bound to 0, 1, 4)");
   EXPECT_EQ(crowding_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}),
             "2 ranks on b share 1 core (bound to 3); several are bound to the same core (3)");
   EXPECT_EQ(crowding_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}),
@@ -390,7 +409,15 @@ TEST(LaunchChecks, ranks_of_a_host_take_its_gpus_in_turn) {
     EXPECT_EQ(gpu_for_rank(places, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
     EXPECT_THROW(gpu_for_rank(places, rank, 3, list), ArgumentError) << "there is no GPU 3";
   }
-  EXPECT_THROW(gpu_for_rank(places, 3, 4, {0, 1}), ArgumentError) << "three ranks, two entries";
+  for (const int rank : {0, 2, 3}) {  // all of the host that has more ranks than entries
+    try {
+      gpu_for_rank(places, rank, 4, {0, 1});
+      ADD_FAILURE() << "nothing was thrown on rank " << rank;
+    } catch (const ArgumentError& error) {
+      EXPECT_STREQ(error.what(), "WEFT_GPUS has 2 entries, but a has 3 ranks");
+    }
+  }
+  EXPECT_EQ(gpu_for_rank(places, 4, 4, {0, 1}), 1);
 }
 
 TEST(LaunchChecks, threads_share_cores) {
@@ -450,7 +477,7 @@ TEST(LaunchThreads, are_neither_none_nor_too_many) {
   EXPECT_THROW(run_threads(100000, [](const Comm&) {}), ArgumentError);
   const Ended ended = run("$P show --ranks 100000");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_CONTAINS(ended.output, "weft: 100000 ranks cannot run on threads");
+  EXPECT_EQ(ended.output, "weft: 100000 ranks cannot run on threads: 1 to 1024 can\n");
 }
 
 #if defined(_OPENMP)

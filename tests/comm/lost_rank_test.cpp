@@ -2,6 +2,7 @@
 // stopped. Seen from outside: the job ends in time, with one message, and leaves nothing behind.
 
 #include "support/shell.hpp"
+#include "support/text.hpp"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -17,17 +18,10 @@
 namespace {
 
 using weft::test::Ended;
+using weft::test::occurrences;
 
 /// Starting a job takes longer on a busy machine than anything that is tested here.
 constexpr double to_start = 3;
-
-int occurrences(const std::string& text, const std::string& part) {
-  int count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++count;
-  }
-  return count;
-}
 
 bool is_running(const std::string& mark) {
   for (const auto& process : std::filesystem::directory_iterator("/proc")) {
@@ -184,6 +178,16 @@ TEST_P(LostRank, among_several_that_fail_is_one_that_is_named) {
   EXPECT_EQ(told, 1) << ended.output;
 }
 
+TEST_P(LostRank, that_goes_on_with_another_call_after_an_abandoned_one_is_named) {
+  for (const char* how : {"wait_after_an_abandoned_send", "test_after_an_abandoned_send",
+                          "drop_after_an_abandoned_send"}) {
+    expect_one_message(run(how, 40), 2,
+                       fmt::format("rank {} of {} failed: this rank went on after an error that "
+                                   "had left a call unfinished\n",
+                                   last(), ranks()));
+  }
+}
+
 TEST_P(LostRank, is_none_that_finishes_early) {
   const Ended ended = run("finish_early", 1);
   EXPECT_EQ(ended.code, 0);
@@ -198,10 +202,29 @@ TEST_P(LostRank, is_none_that_has_done_its_part) {
 }
 
 TEST(LostRankOfOthers, is_missed_after_the_time_limit) {
-  const Ended ended = run("embedded_program", 2, 2);
+  const Ended ended = run("embedded_program lose_last", 2, 2);
   expect_one_message(ended, 2 + 3,
                      "rank 0 of 2 failed: waited 2 s for other ranks in allreduce, which is the "
                      "limit set by WEFT_TIMEOUT\n");
+}
+
+TEST(LostRankOfOthers, is_none_that_is_late_after_launch) {
+  const Ended ended = run("embedded_program be_late_after_launch", 2, 20);
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.output, "sum 2\n");
+}
+
+TEST(LostRankOfOthers, is_called_by_its_number_in_the_job) {
+  const Ended ended = run("embedded_program fault_in_a_part", 4, 20);
+  EXPECT_NE(ended.code, 0);
+  EXPECT_EQ(occurrences(ended.output, "weft: rank 3: the host "), 1) << ended.output;
+}
+
+TEST(LostRankOfOthers, that_is_stopped_in_finalize_does_not_keep_the_others) {
+  const Ended ended = run("embedded_program stop_in_finalize", 2, 1);
+  expect_one_message(ended, 1 + 3,
+                     "rank 0 of 2 failed: waited 1 s in MPI_Finalize, which is the limit set by "
+                     "WEFT_TIMEOUT\n");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <mutex>
@@ -355,8 +356,7 @@ TEST(ThreadFailure, by_leaving_early_is_seen_at_once) {
       for (const Told& each : told) {
         EXPECT_EQ(each.failed_rank, 2);
         EXPECT_TRUE(contains(each.text, "it left the program while rank ")) << each.text;
-        EXPECT_TRUE(contains(each.text, std::string("was waiting for it in ") + wait.name) ||
-                    contains(each.text, "in barrier"))
+        EXPECT_TRUE(contains(each.text, std::string("was waiting for it in ") + wait.name))
             << wait.name << ": " << each.text;
       }
     }
@@ -495,7 +495,7 @@ namespace {
 TEST(ThreadFailureDeathTest, by_timeout_names_those_who_did_not_come) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(wait_for_two_of_four(), testing::ExitedWithCode(0),
-              "rank [02]: waited 0.3 s for ranks 1 and 3 in allreduce.*WEFT_TIMEOUT");
+              "^waited 0.3 s for ranks 1, 3 in allreduce.*WEFT_TIMEOUT");
 }
 
 TEST(ThreadFailureDeathTest, to_read_the_limit_is_seen_before_anybody_waits) {

@@ -119,7 +119,7 @@ class Transport {
   virtual void wait(const Ticket& ticket) = 0;
   /// Lets go of a call because an error is on its way: this rank will not do its part in what its
   /// peers wait for. Afterwards the call does not touch the caller's memory.
-  virtual void abandon(const Ticket& ticket) noexcept;
+  virtual void abandon(const Ticket& ticket) noexcept = 0;
 
   /// Throws if it is known that a rank has failed.
   virtual void leave_if_failed() {}
@@ -127,11 +127,14 @@ class Transport {
   /// rank and the reason; or, where the backend cannot, ends the job with that message.
   virtual void abort(const std::string& reason) noexcept = 0;
 
-  /// While it lives, errors speak of `call`: those made on the transport are only steps of it.
+  /// While it lives, errors speak of `call`, unless that is itself a step of another one: calls made
+  /// on the transport are only steps of it.
   class Step {
    public:
     Step(Transport& transport, const char* call)
-        : transport_(transport), before_(std::exchange(transport.step_of_, call)) {}
+        : transport_(transport), before_(transport.step_of_) {
+      if (before_ == nullptr) transport.step_of_ = call;
+    }
     ~Step() { transport_.step_of_ = before_; }
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;

@@ -5,8 +5,10 @@
 #include <weft/comm/print.hpp>
 #include <weft/core/error.hpp>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #if defined(_OPENMP)
@@ -66,6 +68,19 @@ int give_up(const Comm& world) {
   return 0;
 }
 
+/// The last rank waits for a message that comes too late.
+int come_late(const Comm& world) {
+  int number = 0;
+  if (world.rank() == world.size() - 1) world.recv(weft::Memory(&number, 1), 0);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  world.barrier();
+  return 0;
+}
+
+std::string fail_to_read(const std::vector<std::string>&) {
+  throw std::invalid_argument("these are no options");
+}
+
 int return_rank(const Comm& world) { return 10 + world.rank(); }
 
 /// The rest of argv is what the program was given, not copies of it.
@@ -82,6 +97,9 @@ bool keeps_pointers(int argc, char** argv, const std::vector<char*>& before) {
 
 int main(int argc, char** argv) {
   const std::vector<char*> before(argv, argv + argc);
+  if (argc > 1 && argv[1] == std::string("--read")) {
+    return weft::launch(argc, argv, {fail_to_read, [](const Comm&) { return 0; }});
+  }
   return weft::launch(argc, argv, std::function<int(Comm)>([&](const Comm& world) {
                         const std::string what = argc > 1 ? argv[1] : "show";
                         if (what == "show") return show(world);
@@ -91,6 +109,7 @@ int main(int argc, char** argv) {
                         if (what == "fail_together") return fail_together(world);
                         if (what == "complain") return complain(world);
                         if (what == "give_up") return give_up(world);
+                        if (what == "come_late") return come_late(world);
                         if (what == "return_rank") return return_rank(world);
                         weft::print(world, "arguments:");
                         for (int i = 1; i < argc; ++i) weft::print(world, " [{}]", argv[i]);

@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -112,6 +113,37 @@ void fail_together(const Comm& world) {
   world.barrier();
 }
 
+/// The last rank has a receive under way when an error gives up its send, whose memory is then
+/// gone. It catches the error, and goes on with the receive.
+void abandon_a_send(const Comm& world, const std::function<void(weft::Request)>& go_on) {
+  double number = 0;
+  if (is_last(world)) {
+    weft::Request receiving = world.start_recv(weft::Memory(&number, 1), 0);
+    try {
+      const std::vector<double> much(1'000'000);
+      const weft::Request sending = world.start_send(much, 0);
+      throw std::runtime_error("never mind");
+    } catch (const std::runtime_error&) {
+      go_on(std::move(receiving));
+    }
+  }
+  world.barrier();
+}
+
+void wait_after_an_abandoned_send(const Comm& world) {
+  abandon_a_send(world, [](weft::Request receiving) { receiving.wait(); });
+}
+
+void test_after_an_abandoned_send(const Comm& world) {
+  abandon_a_send(world, [](weft::Request receiving) {
+    while (!receiving.test()) sleep(0.01);
+  });
+}
+
+void drop_after_an_abandoned_send(const Comm& world) {
+  abandon_a_send(world, [](const weft::Request&) {});
+}
+
 /// The last rank is done; the others compute for longer than a rank may wait, then go on without
 /// it.
 void finish_early(const Comm& world) {
@@ -152,6 +184,9 @@ int main(int argc, char** argv) {
                             {"exit_3", [](const Comm& all) { call_exit(all, 3); }},
                             {"exit_0", [](const Comm& all) { call_exit(all, 0); }},
                             {"fail_together", fail_together},
+                            {"wait_after_an_abandoned_send", wait_after_an_abandoned_send},
+                            {"test_after_an_abandoned_send", test_after_an_abandoned_send},
+                            {"drop_after_an_abandoned_send", drop_after_an_abandoned_send},
                             {"finish_early", finish_early},
                             {"contribute_and_finish", contribute_and_finish},
                         };

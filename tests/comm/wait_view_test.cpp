@@ -1,0 +1,83 @@
+// What the watchdog of an MPI rank says of those that the rank waits for.
+
+#include "comm/mpi_wait_view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::detail {
+namespace {
+
+/// Rank 0 waits for rank 1 in an allreduce; the test plays rank 1.
+class WaitViewOfTwo : public testing::Test {
+ protected:
+  WaitViewOfTwo() {
+    std::vector<ControlAddress> addresses = {mine_->address(), theirs_->address()};
+    theirs_->connect(1, addresses);
+    mine_->connect(0, std::move(addresses));
+    line_.socket = mine_;
+  }
+
+  /// What comes of `looks` looks, a tenth of a second apart, unless there is a verdict before.
+  std::string verdict(int looks, double time_limit) {
+    const WatchedCollective call(*comm_, "allreduce", true);
+    for (int i = 0; i < looks; ++i) {
+      const std::optional<Verdict> verdict = view_.look(0.1, time_limit, line_);
+      if (verdict) return verdict->reason;
+      if (answers_) answer();
+    }
+    return "";
+  }
+
+  void answer() {
+    ControlMessage message;
+    while (theirs_->receive(message, std::chrono::milliseconds(0))) {
+      ControlMessage answer;
+      answer.kind = ControlKind::tell;
+      answer.comm = message.comm;
+      answer.member = message.member;
+      answer.from = 1;
+      view_.hear(answer);
+    }
+  }
+
+  std::shared_ptr<ControlSocket> mine_ = std::make_shared<ControlSocket>(true);
+  std::shared_ptr<ControlSocket> theirs_ = std::make_shared<ControlSocket>(true);
+  std::shared_ptr<WatchedComm> comm_ = std::make_shared<WatchedComm>(7, std::vector<int>{0, 1}, 0);
+  WaitView view_{comm_, WaitView::Kind::call};
+  ControlLine line_;
+  bool answers_ = false;
+};
+
+std::string waited(const std::string& time, const std::string& whom) {
+  return "waited " + time + " s for " + whom +
+         " in allreduce, which is the limit set by WEFT_TIMEOUT";
+}
+
+TEST_F(WaitViewOfTwo, blames_nobody_who_was_not_asked) {
+  line_.reaches_host = true;
+  EXPECT_EQ(verdict(20, 0.05), waited("0.05", "rank 1"));
+  EXPECT_EQ(verdict(20, 0.15), waited("0.15", "rank 1")) << "it had no time to answer";
+}
+
+TEST_F(WaitViewOfTwo, blames_nobody_whom_no_datagram_reaches) {
+  EXPECT_EQ(verdict(20, 1), waited("1", "rank 1"));
+}
+
+TEST_F(WaitViewOfTwo, names_who_does_not_answer) {
+  line_.reaches_host = true;
+  EXPECT_EQ(verdict(20, 1), waited("1", "rank 1 (does not answer)"));
+}
+
+TEST_F(WaitViewOfTwo, tells_what_was_answered) {
+  answers_ = true;
+  EXPECT_EQ(verdict(20, 1), waited("1", "rank 1 (outside any call)"));
+}
+
+}  // namespace
+}  // namespace weft::detail
