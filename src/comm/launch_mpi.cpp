@@ -3,6 +3,7 @@
 #include "comm/launch_worlds.hpp"
 #include "comm/mpi_native.hpp"
 #include "comm/mpi_transport.hpp"
+#include "comm/mpi_watchdog.hpp"
 #include "comm/openmp_threads.hpp"
 #include "comm/watched_job.hpp"
 #include "core/environment.hpp"
@@ -72,7 +73,8 @@ int part(Transport& world, Transport& farewells, const Outcome& mine, bool conne
     if (farewell.failed != 0 && first < 0) first = rank;
     outcomes.push_back(from_farewell(rank, farewell));
   }
-  if (first >= 0 && world.rank() != 0) return error_code;
+  // A rank that has failed may have ceased to wait just before all had come.
+  if (first >= 0 && (world.rank() != 0 || !MpiWatchdog::instance().may_report())) return error_code;
   return conclude(outcomes, first);
 }
 

@@ -171,8 +171,11 @@ void MpiWatchdog::answer(const ControlMessage& question) {
 
 bool MpiWatchdog::may_report() noexcept {
   const auto line = socket();
-  if (claimed_.exchange(true) || claimed_by_ != nobody) return false;
+  if (claimed_.exchange(true)) return false;
   if (line == nullptr) return true;
+  // Whoever has claimed it before may have printed already, so its claim must not go unseen.
+  for (ControlMessage message; line->receive(message, 0ms);) handle(message);
+  if (claimed_by_ != nobody) return false;
   ControlMessage claim;
   claim.kind = ControlKind::claim;
   for (int rank = 0; rank < line->size(); ++rank) {
