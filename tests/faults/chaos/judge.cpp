@@ -1,6 +1,7 @@
 #include "faults/chaos/judge.hpp"
 
 #include "faults/chaos/run.hpp"
+#include "support/text.hpp"
 
 #include <fmt/core.h>
 
@@ -80,15 +81,6 @@ std::string judge_ranks(const Plan& plan, const Record& record) {
   return "";
 }
 
-int count_messages(const std::string& output) {
-  int count = 0;
-  for (std::size_t at = output.find("weft: "); at != std::string::npos;
-       at = output.find("weft: ", at + 1)) {
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace
 
 std::string judge(const Plan& plan, bool mpi, double deadline, const Record& record,
@@ -120,9 +112,10 @@ std::string judge(const Plan& plan, bool mpi, double deadline, const Record& rec
   const bool right_code = mpi ? ended.code != 0 : ended.code == 1;
   if (!right_code) return fmt::format("exit code {}: {}", ended.code, first_lines(ended.output));
   if (!explains(plan, ended.output)) return "the message is " + first_lines(ended.output);
-  if (mpi) return "";
-  if (count_messages(ended.output) != 1) return "messages: " + first_lines(ended.output);
-  return judge_ranks(plan, record);
+  if (test::occurrences(ended.output, "weft: ") != 1) {
+    return "messages: " + first_lines(ended.output);
+  }
+  return mpi ? "" : judge_ranks(plan, record);
 }
 
 }  // namespace weft::chaos

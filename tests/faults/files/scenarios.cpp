@@ -7,19 +7,16 @@
 #include <weft/op/diagonal.hpp>
 #include <weft/solve/cgls.hpp>
 
+#include "support/text.hpp"
+
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <mutex>
 
 namespace weft::faults {
 namespace {
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+using test::content_of;
 
 /// Runs on thread ranks. If any throws, all must throw the same.
 void on_ranks(int ranks, const std::function<void(const Comm&)>& body) {

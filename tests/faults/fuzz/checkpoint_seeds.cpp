@@ -5,14 +5,16 @@
 
 #include "faults/fuzz/checkpoint_problem.hpp"
 #include "solve/support/forged_checkpoint.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 
 namespace {
@@ -23,11 +25,6 @@ using namespace weft;
 constexpr index_t last = 3;
 
 std::string seed_of(index_t iteration) { return fmt::format("good_{}", iteration); }
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 using Forge = std::function<void(test::CheckpointImage&)>;
 
@@ -69,7 +66,7 @@ void make_seeds(const std::string& folder) {
     fs::remove(folder + "/" + seed_of(iteration));
     faults::make_fuzzed_solver(folder + "/" + seed_of(iteration), iteration)->run();
   }
-  const auto good = test::take_apart(content_of(folder + "/" + seed_of(2)));
+  const auto good = test::take_apart(test::content_of(folder + "/" + seed_of(2)));
   for (const auto& [name, forge] : forgeries()) {
     test::CheckpointImage image = good.value();
     forge(image);

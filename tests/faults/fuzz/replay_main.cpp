@@ -7,6 +7,7 @@
 // folder. Ends with "N passed, M failed".
 
 #include "faults/fuzz/fuzz_target.hpp"
+#include "support/text.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -21,8 +22,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -79,8 +81,11 @@ std::vector<std::string> read_corpus(const std::vector<std::string>& folders) {
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> corpus;
   for (const fs::path& path : paths) {
-    std::ifstream file(path, std::ios::binary);
-    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    corpus.push_back(weft::test::content_of(path.string()));
+    if (corpus.back().size() > longest_input) {
+      throw std::runtime_error(fmt::format("{} has {} bytes; the longest input has {}",
+                                           path.string(), corpus.back().size(), longest_input));
+    }
   }
   return corpus;
 }
@@ -161,7 +166,7 @@ void try_all(Shared& shared, const std::vector<std::string>& corpus, const Optio
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   Options options;
   if (!parse(options, argc, argv)) {
     fmt::print(stderr, "usage: {} [--runs N] [--seconds N] [--seed S] FOLDER...\n", argv[0]);
@@ -177,12 +182,19 @@ int main(int argc, char** argv) {
   if (memory == MAP_FAILED) return 2;
   Shared& shared = *new (memory) Shared;
   const pid_t child = fork();
+  if (child < 0) {
+    std::perror("fork");
+    return 2;
+  }
   if (child == 0) {
     try_all(shared, corpus, options);
     std::exit(0);
   }
   int status = 0;
-  waitpid(child, &status, 0);
+  if (waitpid(child, &status, 0) != child) {
+    std::perror("waitpid");
+    return 2;
+  }
   const bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   if (failed) {
     const std::string path = fs::path(argv[0]).filename().string() + ".failed";
@@ -191,5 +203,8 @@ int main(int argc, char** argv) {
     fmt::print("FAILED: status {:#x}; the input is in {}\n", status, path);
   }
   fmt::print("{} passed, {} failed\n", shared.passed, failed ? 1 : 0);
-  return failed ? 1 : 0;
+  return failed || shared.passed == 0 ? 1 : 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "{}: {}\n", argv[0], error.what());
+  return 2;
 }
