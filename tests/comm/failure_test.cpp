@@ -529,9 +529,10 @@ namespace {
 
 using FailureDeathTest = Failure;
 
-TEST_F(FailureDeathTest, by_timeout_names_rank_and_limit) {
+TEST_F(FailureDeathTest, by_timeout_names_the_missing_rank_and_the_limit) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(wait_for_nothing(), testing::ExitedWithCode(0), "rank 0.*WEFT_TIMEOUT");
+  EXPECT_EXIT(wait_for_nothing(), testing::ExitedWithCode(0),
+              "waited 1 s for rank 1 in recv.*WEFT_TIMEOUT");
 }
 
 TEST_F(FailureDeathTest, by_timeout_ends_a_collective) {
