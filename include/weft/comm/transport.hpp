@@ -127,8 +127,8 @@ class Transport {
   /// rank and the reason; or, where the backend cannot, ends the job with that message.
   virtual void abort(const std::string& reason) noexcept = 0;
 
-  /// While it lives, errors speak of `call`, unless that is itself a step of another one: calls made
-  /// on the transport are only steps of it.
+  /// While it lives, errors speak of `call`, unless that is itself a step of another one: calls
+  /// made on the transport are only steps of it.
   class Step {
    public:
     Step(Transport& transport, const char* call)
