@@ -130,9 +130,29 @@ TEST_F(Threads, share_operators_on_neighbours) {
 
 TEST_F(Threads, share_products_of_matrices) {
   expect_shared("matrix_mult", matrix_mult<double>(random_array<double>(Layout::local(plane), 5)));
+  expect_shared("summa",
+                summa<double>(random_array<double>(Layout::local({512, 512}), 5), {.columns = 64}));
   expect_shared(
       "fredholm1",
       fredholm1<double>(random_array<double>(Layout::local({64, 128, 128}), 6), {.nz = 4}));
 }
+
+TEST_F(Threads, share_combined_operators) {
+  const Layout layout = Layout::local(plane);
+  const auto a = diagonal<double>(random_array<double>(layout, 7));
+  expect_shared("2 A - A^H A", 2 * a - adjoint(a) * a);
+  expect_shared("vstack", vstack({a, identity<double>(layout)}));
+}
+
+#if defined(WEFT_WITH_FFTW)
+TEST_F(Threads, share_transforms) {
+  for (const Shape& shape : {plane, Shape{1500, 1111}}) {
+    for (const int axis : {0, 1}) {
+      expect_shared(fmt::format("fft {}", axis), fft<double>(Layout::local(shape), {.axis = axis}));
+    }
+    expect_shared("fftnd", fftnd<C>(Layout::local(shape)));
+  }
+}
+#endif
 
 }  // namespace weft::test
