@@ -202,17 +202,17 @@ template <class Real, class Sum>
   if (k < end) Line<Real>::put(sum.lanes_at(end - width), out + end - width);
 }
 
-/// The same for a row that stays in the cache.
-template <class Real, class Sum, class Fetch>
-[[gnu::always_inline]] inline void sum_row(const Sum sum, const Fetch fetch, index_t begin,
-                                           index_t end, Real* out) {
+/// The same for a row that stays in the cache, where to fetch it ahead takes the time of a load.
+template <class Real, class Sum>
+[[gnu::always_inline]] inline void sum_row(const Sum sum, index_t begin, index_t end, Real* out) {
   constexpr index_t size = Line<Real>::size;
   if (end - begin < 2 * size) return sum_few(sum, begin, end, out);
   // No register is stored across the end of a line, but for the first ones.
   sum_few(sum, begin, begin + size, out);
   const index_t first = begin + size - beyond_line(out + begin);
   const index_t last = first + (end - first) / size * size;
-  sum_lines<Store::cached>(sum, fetch, first, last, out);
+  const auto fetch_nothing = [](index_t) {};
+  sum_lines<Store::cached>(sum, fetch_nothing, first, last, out);
   if (last < end) sum_few(sum, end - size, end, out);
 }
 

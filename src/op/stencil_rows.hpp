@@ -105,10 +105,11 @@ class RowLoop {
     if constexpr (count > 0) {
       if (is_plain_) {
         const TapSum sum(order, taps, row_);
-        const Fetcher<T> fetch(taps, row_);
-        if (past_cache_) return put_past_cache(sum, fetch, output, taps, values, y);
+        if (past_cache_) {
+          return put_past_cache(sum, Fetcher<T>(taps, row_), output, taps, values, y);
+        }
         const index_t before = (rows - 1) * length_;  // the last of the rows
-        sum_row(sum, fetch, reals(core_begin_), reals(before + core_end_), real(y));
+        sum_row(sum, reals(core_begin_), reals(before + core_end_), real(y));
         for (index_t r = 0; r < rows; ++r) {
           ends_.put(output, taps, row_ + r * length_, number_ + r, y + r * length_, put_);
         }
