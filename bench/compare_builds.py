@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs benchmarks of two builds in turn, and compares their times row by row:
 
-  bench/compare_builds.py BUILD REFERENCE [--rounds N] [--again M] [--bar RATIO] [--json FILE] [BENCHMARK...]
+  bench/compare_builds.py BUILD REFERENCE [BENCHMARK...] [--only TEXT] [--rounds N] [--again M] [--bar RATIO] [--json FILE]
 
 A row is the median over N rounds of time in BUILD / time in REFERENCE. Rows beyond the bar are measured M times more,
 since most of them are noise. Ends with the number of rows that stay beyond it."""
@@ -27,7 +27,7 @@ def times(build, benchmark, only):
     return {row["what"]: row.get("ours_us", row.get("value")) for row in result["rows"]}, result["processor"]
 
 
-def compare(options, benchmark, rounds, ratios, only=""):
+def compare(options, benchmark, rounds, ratios, only):
     """Adds the ratios of each row in these rounds; each build goes first in every other one."""
     for round_ in range(rounds):
         builds = [options.build, options.reference]
@@ -42,6 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path)
     parser.add_argument("reference", type=Path)
+    parser.add_argument("--only", default="", help="rows of derivative_bench whose names contain this")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--again", type=int, default=6)
     parser.add_argument("--bar", type=float, default=1.05)
@@ -52,13 +53,14 @@ def main():
     rows = []
     for benchmark in options.benchmarks:
         ratios = {}
-        processor = compare(options, benchmark, options.rounds, ratios)
+        processor = compare(options, benchmark, options.rounds, ratios, options.only)
         beyond = [what for what, values in ratios.items() if statistics.median(values) > options.bar]
+        print(f"{benchmark}: {len(ratios)} rows, {len(beyond)} to be measured again", flush=True)
         if benchmark == "derivative_bench":  # it can measure single rows
             for what in beyond:
                 compare(options, benchmark, options.again, ratios, only=what.removesuffix(", adjoint"))
         elif beyond:
-            compare(options, benchmark, options.again, ratios)
+            compare(options, benchmark, options.again, ratios, options.only)
         for what, values in ratios.items():
             ratio = statistics.median(values)
             rows.append({"what": f"{benchmark}: {what}", "ratio": round(ratio, 3), "rounds": len(values)})

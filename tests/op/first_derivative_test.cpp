@@ -109,7 +109,7 @@ TEST(FirstDerivative, complains) {
     expect({"first_derivative", "sampling of 0"}, {.sampling = 0});
     expect({"sampling of inf"}, {.sampling = std::numeric_limits<double>::infinity()});
     expect({"sampling of nan"}, {.sampling = std::numeric_limits<double>::quiet_NaN()});
-    expect({"order 4", "3 and 5"}, {.order = 4});
+    expect({"got 4", "3 or 5"}, {.order = 4});
     expect({"order 5", "centered"}, {.kind = DerivativeKind::forward, .order = 5});
     expect_error<ArgumentError>(comm, {"stack"},
                                 [&] { first_derivative<double>(Layout::stack({layout})); });

@@ -56,6 +56,9 @@ class Threads : public testing::Test {
   void SetUp() override {
     if (!can_time_threads()) GTEST_SKIP() << "needs GCC's OpenMP";
   }
+
+ private:
+  TwoThreads threads_;  // also where operators are made, which plan for them
 };
 
 }  // namespace

@@ -61,16 +61,16 @@ namespace weft::test {
 
 bool can_time_threads() { return true; }
 
+TwoThreads::TwoThreads() : before_(omp_get_max_threads()) { omp_set_num_threads(2); }
+TwoThreads::~TwoThreads() { omp_set_num_threads(before_); }
+
 TimeOfThreads time_of_threads(const std::function<void()>& work) {
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(2);
   Recorder mine;
   recorder = &mine;
   const double start = processor_time();
   work();
   const double total = processor_time() - start;
   recorder = nullptr;
-  omp_set_num_threads(before);
   return {total - mine.inside, mine.shares[0], mine.shares[1]};
 }
 
@@ -81,6 +81,8 @@ TimeOfThreads time_of_threads(const std::function<void()>& work) {
 namespace weft::test {
 
 bool can_time_threads() { return false; }
+TwoThreads::TwoThreads() = default;
+TwoThreads::~TwoThreads() = default;
 TimeOfThreads time_of_threads(const std::function<void()>&) { return {}; }
 
 }  // namespace weft::test

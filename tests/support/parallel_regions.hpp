@@ -15,7 +15,19 @@ struct TimeOfThreads {
 /// Whether times can be taken: with GCC's OpenMP, whose parallel regions a program can intercept.
 bool can_time_threads();
 
-/// Runs work on two threads. Call it once before, so that its memory is there.
+/// As long as it lives, this thread's parallel regions have two threads.
+class TwoThreads {
+ public:
+  TwoThreads();
+  ~TwoThreads();
+  TwoThreads(const TwoThreads&) = delete;
+  TwoThreads& operator=(const TwoThreads&) = delete;
+
+ private:
+  int before_ = 1;
+};
+
+/// Runs work, on TwoThreads. Call it once before, so that its memory is there.
 TimeOfThreads time_of_threads(const std::function<void()>& work);
 
 }  // namespace weft::test
