@@ -62,7 +62,7 @@ TEST(Gradient, complains) {
     };
     expect({"gradient", "2 numbers", "sampling", "3 axes"}, {.sampling = {1, 1}});
     expect({"gradient", "sampling of 0"}, {.sampling = {1, 2, 0}});
-    expect({"gradient", "order 7"}, {.order = 7});
+    expect({"gradient", "got 7"}, {.order = 7});
     expect_error<ArgumentError>(comm, {"gradient", "no axes"},
                                 [&] { gradient<double>(Layout::replicated(comm, Shape{})); });
   });
