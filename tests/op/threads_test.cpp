@@ -25,11 +25,13 @@ void expect_shared(const std::string& name, const std::function<void()>& work) {
   work();
   TimeOfThreads best;
   // A disturbance does not last; a loop that is not shared stays so.
-  for (int attempt = 0; attempt < 5; ++attempt) {
+  for (int attempt = 0; attempt < 10; ++attempt) {
     best = time_of_threads(work);
     const double least = std::min(best.first, best.second);
     const double most = std::max(best.first, best.second);
-    if (least > 0.4 * most && best.alone < 0.4 * (least + most)) return;
+    // A loop that is not shared leaves one thread without work, or is not in a region at all. What
+    // else takes time differs between machines and libraries.
+    if (least > 0.25 * most && best.alone < 0.75 * (least + most)) return;
   }
   ADD_FAILURE() << name << ": " << best.alone * 1e3 << " ms alone, then " << best.first * 1e3
                 << " ms and " << best.second * 1e3 << " ms on two threads";
