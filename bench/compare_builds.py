@@ -9,6 +9,7 @@ since most of them are noise. Ends with the number of rows that stay beyond it."
 import argparse
 import datetime
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -19,12 +20,18 @@ BENCHMARKS = ["derivative_bench", "vector_bench", "solver_bench"]
 
 
 def times(build, benchmark, only):
-    """The time of each row in one run, with the processor it ran on."""
+    """The time of each row in one run."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         command = [build / "bench" / benchmark, "--json", file.name, *(["--only", only] if only else [])]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         result = json.loads(Path(file.name).read_text())
-    return {row["what"]: row.get("ours_us", row.get("value")) for row in result["rows"]}, result["processor"]
+    return {row["what"]: row.get("ours_us", row.get("value")) for row in result["rows"]}
+
+
+def processor():
+    """By its own name."""
+    names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    return names[0] if names else "unknown"
 
 
 def compare(options, benchmark, rounds, ratios, only):
@@ -32,10 +39,9 @@ def compare(options, benchmark, rounds, ratios, only):
     for round_ in range(rounds):
         builds = [options.build, options.reference]
         runs = [times(build, benchmark, only) for build in (builds if round_ % 2 == 0 else builds[::-1])]
-        (ours, processor), (theirs, _) = runs if round_ % 2 == 0 else runs[::-1]
+        ours, theirs = runs if round_ % 2 == 0 else runs[::-1]
         for what, time in ours.items():
             ratios.setdefault(what, []).append(time / theirs[what])
-    return processor
 
 
 def main():
@@ -53,7 +59,7 @@ def main():
     rows = []
     for benchmark in options.benchmarks:
         ratios = {}
-        processor = compare(options, benchmark, options.rounds, ratios, options.only)
+        compare(options, benchmark, options.rounds, ratios, options.only)
         beyond = [what for what, values in ratios.items() if statistics.median(values) > options.bar]
         print(f"{benchmark}: {len(ratios)} rows, {len(beyond)} to be measured again", flush=True)
         if benchmark == "derivative_bench":  # it can measure single rows
@@ -69,7 +75,7 @@ def main():
     beyond = sum(row["ratio"] > options.bar for row in rows)
     middle = statistics.median(row["ratio"] for row in rows)
     if options.json:
-        result = {"date": datetime.date.today().isoformat(), "processor": processor, "bar": options.bar, "rows": rows}
+        result = {"date": datetime.date.today().isoformat(), "processor": processor(), "bar": options.bar, "rows": rows}
         options.json.write_text(json.dumps(result, indent=1) + "\n")
     print(f"{len(rows)} rows, median {middle:.3f}, {beyond} beyond {options.bar}")
     return 1 if beyond else 0
