@@ -109,8 +109,10 @@ void measure(const Measurement& all, const Comm& comm) {
       Placed x(a.domain(), placement);
       Placed y(a.range(), placement);
       const int arrays = 1 + (a.range().is_stack() ? a.range().part_count() : 1);
-      const auto forward = against_copies(all, comm, *from, *to, arrays, [&] { a.forward(*x, *y); });
-      const auto adjoint = against_copies(all, comm, *from, *to, arrays, [&] { a.adjoint(*y, *x); });
+      const auto forward =
+          against_copies(all, comm, *from, *to, arrays, [&] { a.forward(*x, *y); });
+      const auto adjoint =
+          against_copies(all, comm, *from, *to, arrays, [&] { a.adjoint(*y, *x); });
       if (comm.rank() > 0) continue;
       all.report.add(where, "copy", forward, is_cached(all.shape) ? 2 : 1.25);
       all.report.add(where + ", adjoint", "copy", adjoint, is_cached(all.shape) ? 2 : 1.35);
