@@ -20,21 +20,23 @@ std::string system_complaint(const std::string& path) {
 
 /// What keeps this process from writing the file; empty if nothing does.
 std::string complaint(const std::string& path, Target target) {
+  std::error_code failure;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) return system_complaint(path);
     // A link is written where it leads, even if nothing is there yet.
-    const int created = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    const int exclusive = std::filesystem::is_symlink(path, failure) ? 0 : O_EXCL;
+    const int created = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0666);
     if (created < 0) return system_complaint(path);
     ::close(created);
-    ::unlink(std::filesystem::canonical(path).c_str());
+    std::filesystem::remove(std::filesystem::canonical(path, failure), failure);
     return {};
   }
   if (S_ISDIR(status.st_mode)) return fmt::format("cannot write '{}': it is a folder", path);
   if (target == Target::regular_file) {
     if (!S_ISREG(status.st_mode)) return fmt::format("cannot write '{}': not a regular file", path);
     // The new file is made beside the old one and takes its place.
-    const std::string folder = std::filesystem::canonical(path).parent_path().string();
+    const std::string folder = std::filesystem::canonical(path, failure).parent_path().string();
     if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_complaint(path);
   }
   return ::access(path.c_str(), W_OK) == 0 ? "" : system_complaint(path);

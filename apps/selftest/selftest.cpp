@@ -63,9 +63,8 @@ class SelfTest final : public Subcommand {
           world.size(), world.transport(), to_string(shape_), to_string(world.device()),
           route.name);
     print(world,
-          "# error: |<A x, y> - <x, A^H y>| over the larger of |A x| |y| and |x| |A^H y|, or over "
-          "the "
-          "size of what cancels in them, on the worst layout\n");
+          "# error: |<A x, y> - <x, A^H y>| over the larger of |A x| |y| and |x| |A^H y|, or, if "
+          "intermediate results cancel, over their size; on the worst layout\n");
     print(world, "{:<28}{:>6}{:>8}{:>12}{:>12}\n", "operator", "type", "tests", "error", "allowed");
     int failed = 0;
     failed += run_type<float>(world);

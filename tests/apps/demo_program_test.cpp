@@ -75,6 +75,19 @@ TEST(DemoProgram, helps_with_each_demo) {
   }
 }
 
+TEST(DemoProgram, writes_the_report_where_a_link_leads) {
+  const ReportPath report;
+  const std::string target = static_cast<const std::string&>(report) + ".target";
+  std::filesystem::remove(target);
+  std::filesystem::create_symlink(target, static_cast<const std::string&>(report));
+  const Ended ended =
+      run(fmt::format("$W demo {} --report '{}'", small, static_cast<const std::string&>(report)));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_TRUE(std::filesystem::is_symlink(static_cast<const std::string&>(report)));
+  EXPECT_TRUE(contains(content_of(target), "<html")) << ended.output;
+  std::filesystem::remove(target);
+}
+
 TEST(DemoProgram, answers_mistakes_with_one_line_and_leaves_the_report) {
   const ReportPath report;
   std::ofstream(report) << "old";

@@ -56,7 +56,8 @@ std::vector<index_t> every_second(index_t n) {
 class Threads : public testing::Test {
  protected:
   void SetUp() override {
-    if (!can_time_threads()) GTEST_SKIP() << "needs GCC's OpenMP";
+    if (!can_time_threads())
+      GTEST_SKIP() << "threads are timed in GOMP_parallel, which only GCC calls";
   }
 
  private:
