@@ -1,7 +1,7 @@
-#include <weft/comm/info.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/comm/print.hpp>
 #include <weft/core/device_info.hpp>
+#include <weft/info.hpp>
 
 #include "subcommand.hpp"
 

@@ -1,6 +1,6 @@
-#include <weft/comm/info.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
+#include <weft/info.hpp>
 
 #include "arguments.hpp"
 #include "subcommand.hpp"

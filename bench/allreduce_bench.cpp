@@ -45,10 +45,11 @@ std::map<index_t, double> sweep(Allreduce allreduce, Barrier barrier) {
 std::map<index_t, double> thread_times() {
   std::map<index_t, double> times;
   run_threads(2, [&](Comm comm) {
-    auto mine =
-        sweep([&](const double* in, double* out,
-                  index_t count) { comm.allreduce(ConstMemory(in, count), Memory(out, count)); },
-              [&] { comm.barrier(); });
+    auto mine = sweep(
+        [&](const double* in, double* out, index_t count) {
+          comm.allreduce(ConstBufferRef(in, count), BufferRef(out, count));
+        },
+        [&] { comm.barrier(); });
     if (comm.rank() == 0) times = std::move(mine);
   });
   return times;

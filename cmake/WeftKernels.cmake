@@ -16,7 +16,7 @@ endif()
 # weft_add_cpu_kernels([FUSED] <x>.cpp...)
 #
 # Compiles files with loops that matter for the CPU, once per level. FUSED are those that ask for fused products and
-# sums (src/core/multiply_add.hpp).
+# sums (src/kernel/multiply_add.hpp).
 function(weft_add_cpu_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 arg "FUSED" "" "")
   set(files ${arg_UNPARSED_ARGUMENTS})

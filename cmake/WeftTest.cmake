@@ -1,8 +1,8 @@
-# weft_add_test(<layer>/<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
+# weft_add_test(<layer>/[<room>/]<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
 #               [LABELS <label>...] [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...] [UNCHECKED <p>...]
 #               [DEVICE <p>...])
 #
-# Adds tests/<layer>/<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
+# Adds tests/<layer>/[<room>/]<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
 # suites with CTest. Which suites are its own is seen from their names: those of
 # halo_exchange_test.cpp begin with HaloExchange, or match SUITES.
 #
@@ -23,7 +23,7 @@ function(weft_add_test path)
     set(arg_MPI_RANKS 1 2 4)
   endif()
   string(REPLACE "/" "." test ${path})
-  cmake_path(GET path PARENT_PATH layer)
+  string(REGEX MATCH "^[^/]+" layer ${path})
   cmake_path(GET path FILENAME name)
 
   set(binary weft_${layer}_tests)

@@ -15,12 +15,12 @@ auto with_scalar(DType dtype, F f) {
     case DType::f64: return f(double{});
     case DType::c64: return f(std::complex<float>{});
     case DType::c128: return f(std::complex<double>{});
-    default: refuse("there are no arrays of {}", name_of(dtype));
+    default: refuse("there are no arrays of {}", to_string(dtype));
   }
 }
 
 template <class T>
-DistributedArray<T> view_of(const Layout& layout, Memory memory) {
+DistributedArray<T> view_of(const Layout& layout, BufferRef memory) {
   return DistributedArray<T>::view(layout, static_cast<T*>(memory.data), memory.count);
 }
 
@@ -28,7 +28,7 @@ DistributedArray<T> view_of(const Layout& layout, Memory memory) {
 constexpr index_t rows = 2;
 
 template <class T>
-Bound bind_halo(const Comm& comm, index_t width, Memory in, Memory out) {
+Bound bind_halo(const Comm& comm, index_t width, BufferRef in, BufferRef out) {
   struct Work {
     DistributedArray<T> x;
     HaloExchange<T> halo;
@@ -47,7 +47,7 @@ Bound bind_halo(const Comm& comm, index_t width, Memory in, Memory out) {
 }
 
 template <class T>
-Bound bind_redistribution(const Shape& shape, const Comm& comm, Memory in, Memory out) {
+Bound bind_redistribution(const Shape& shape, const Comm& comm, BufferRef in, BufferRef out) {
   struct Work {
     DistributedArray<T> x;
     DistributedArray<T> y;
@@ -72,7 +72,7 @@ Plan plan_halo(const Where& at) {
   plan.bytes = plan.count * size_of(at.dtype);
   plan.in = {{at.rank, 0, rows * width}};
   plan.out = {{previous, (rows - 1) * width, width}, {next, 0, width}};
-  plan.bind = [=](const Comm& comm, Memory in, Memory out) {
+  plan.bind = [=](const Comm& comm, BufferRef in, BufferRef out) {
     return with_scalar(
         at.dtype, [&](auto example) { return bind_halo<decltype(example)>(comm, width, in, out); });
   };
@@ -95,7 +95,7 @@ Plan plan_redistribute(const Where& at) {
     }
   }
   const Shape shape{height * at.ranks, width * at.ranks};
-  plan.bind = [=](const Comm& comm, Memory in, Memory out) {
+  plan.bind = [=](const Comm& comm, BufferRef in, BufferRef out) {
     return with_scalar(at.dtype, [&](auto example) {
       return bind_redistribution<decltype(example)>(shape, comm, in, out);
     });

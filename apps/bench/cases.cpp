@@ -15,7 +15,7 @@ double twice_all_but_own(int ranks) { return 2 * all_but_own(ranks); }
 /// A plan whose `call(comm, in, out)` works on the memory itself.
 template <class Call>
 void set_call(Plan& plan, Call call) {
-  plan.bind = [call](const Comm& comm, Memory in, Memory out) {
+  plan.bind = [call](const Comm& comm, BufferRef in, BufferRef out) {
     return Bound{[=] { call(comm, in, out); }, {}};
   };
 }
@@ -39,8 +39,9 @@ Plan plan_allreduce(const Where& at) {
   Plan plan = plan_of(at, 1);
   plan.in = {{at.rank, 0, plan.count}};
   plan.out = {{reduced, 0, plan.count}};
-  set_call(plan,
-           [op = at.op](const Comm& comm, Memory in, Memory out) { comm.allreduce(in, out, op); });
+  set_call(plan, [op = at.op](const Comm& comm, BufferRef in, BufferRef out) {
+    comm.allreduce(in, out, op);
+  });
   return plan;
 }
 
@@ -48,7 +49,7 @@ Plan plan_reduce(const Where& at) {
   Plan plan = plan_of(at, 1);
   plan.in = {{at.rank, 0, plan.count}};
   if (at.rank == at.root) plan.out = {{reduced, 0, plan.count}};
-  set_call(plan, [op = at.op, root = at.root](const Comm& comm, Memory in, Memory out) {
+  set_call(plan, [op = at.op, root = at.root](const Comm& comm, BufferRef in, BufferRef out) {
     comm.reduce(in, out, op, root);
   });
   return plan;
@@ -59,7 +60,7 @@ Plan plan_reduce_scatter(const Where& at) {
   plan.in = {{at.rank, 0, at.ranks * plan.count}};
   plan.out = {{reduced, at.rank * plan.count, plan.count}};
   plan.out_offset = at.rank * plan.count;
-  set_call(plan, [op = at.op](const Comm& comm, Memory in, Memory out) {
+  set_call(plan, [op = at.op](const Comm& comm, BufferRef in, BufferRef out) {
     comm.reduce_scatter(in, out, op);
   });
   return plan;
@@ -70,7 +71,7 @@ Plan plan_all_gather(const Where& at) {
   plan.in = {{at.rank, 0, plan.count}};
   plan.out = of_every_rank(at.ranks, 0, plan.count);
   plan.in_offset = at.rank * plan.count;
-  set_call(plan, [](const Comm& comm, Memory in, Memory out) { comm.all_gather(in, out); });
+  set_call(plan, [](const Comm& comm, BufferRef in, BufferRef out) { comm.all_gather(in, out); });
   return plan;
 }
 
@@ -78,8 +79,9 @@ Plan plan_broadcast(const Where& at) {
   Plan plan = plan_of(at, 1);
   if (at.rank == at.root) plan.in = {{at.root, 0, plan.count}};
   plan.out = {{at.root, 0, plan.count}};
-  set_call(plan,
-           [root = at.root](const Comm& comm, Memory, Memory out) { comm.broadcast(out, root); });
+  set_call(plan, [root = at.root](const Comm& comm, BufferRef, BufferRef out) {
+    comm.broadcast(out, root);
+  });
   return plan;
 }
 
@@ -90,7 +92,7 @@ Plan plan_gather(const Where& at) {
     plan.out = of_every_rank(at.ranks, 0, plan.count);
     plan.in_offset = at.rank * plan.count;
   }
-  set_call(plan, [root = at.root](const Comm& comm, Memory in, Memory out) {
+  set_call(plan, [root = at.root](const Comm& comm, BufferRef in, BufferRef out) {
     comm.gather(in, out, root);
   });
   return plan;
@@ -103,7 +105,7 @@ Plan plan_scatter(const Where& at) {
     plan.in = {{at.root, 0, at.ranks * plan.count}};
     plan.out_offset = at.rank * plan.count;
   }
-  set_call(plan, [root = at.root](const Comm& comm, Memory in, Memory out) {
+  set_call(plan, [root = at.root](const Comm& comm, BufferRef in, BufferRef out) {
     comm.scatter(in, out, root);
   });
   return plan;
@@ -113,7 +115,7 @@ Plan plan_all_to_all(const Where& at) {
   Plan plan = plan_of(at, at.ranks);
   plan.in = {{at.rank, 0, at.ranks * plan.count}};
   plan.out = of_every_rank(at.ranks, at.rank * plan.count, plan.count);
-  set_call(plan, [](const Comm& comm, Memory in, Memory out) { comm.all_to_all(in, out); });
+  set_call(plan, [](const Comm& comm, BufferRef in, BufferRef out) { comm.all_to_all(in, out); });
   return plan;
 }
 
@@ -144,7 +146,7 @@ Plan plan_all_to_all_v(const Where& at) {
   plan.in = {{at.rank, 0, unit * weight_before(at.rank, at.ranks)}};
   plan.sent = Parts(counts);
   plan.received = plan.sent;
-  set_call(plan, [parts = plan.sent](const Comm& comm, Memory in, Memory out) {
+  set_call(plan, [parts = plan.sent](const Comm& comm, BufferRef in, BufferRef out) {
     comm.all_to_all_v(in, parts, out, parts);
   });
   return plan;
@@ -156,7 +158,7 @@ Plan plan_sendrecv(const Where& at) {
   const int previous = (at.rank + at.ranks - 1) % at.ranks;
   plan.in = {{at.rank, 0, plan.count}};
   plan.out = {{previous, 0, plan.count}};
-  set_call(plan, [=](const Comm& comm, Memory in, Memory out) {
+  set_call(plan, [=](const Comm& comm, BufferRef in, BufferRef out) {
     comm.sendrecv(in, next, out, previous);
   });
   return plan;

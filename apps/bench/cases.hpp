@@ -63,7 +63,7 @@ struct Plan {
   /// Of calls whose parts are uneven.
   Parts sent;
   Parts received;
-  std::function<Bound(const Comm& comm, Memory in, Memory out)> bind;
+  std::function<Bound(const Comm& comm, BufferRef in, BufferRef out)> bind;
 };
 
 struct Case {

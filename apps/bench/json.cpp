@@ -30,8 +30,8 @@ Json cell_json(const std::optional<Cell>& cell) {
 Json row_json(const Row& row) {
   return {{"bytes", row.bytes},
           {"count", row.count},
-          {"dtype", name_of(row.dtype)},
-          {"op", row.op ? Json(name_of(*row.op)) : Json()},
+          {"dtype", to_string(row.dtype)},
+          {"op", row.op ? Json(to_string(*row.op)) : Json()},
           {"root", maybe(row.root)},
           {"out_of_place", cell_json(row.out_of_place)},
           {"in_place", cell_json(row.in_place)}};

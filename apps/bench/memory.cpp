@@ -54,7 +54,7 @@ CallMemory::CallMemory(const Plan& plan, const Data& data, Form form, Device dev
   prepare();
 }
 
-Memory CallMemory::memory(Guarded& guarded, index_t first, index_t count) {
+BufferRef CallMemory::memory(Guarded& guarded, index_t first, index_t count) {
   return {guarded.data() + first * size_of(dtype_), count, dtype_, device_};
 }
 

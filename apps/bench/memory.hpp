@@ -35,8 +35,8 @@ class CallMemory {
  public:
   CallMemory(const Plan& plan, const Data& data, Form form, Device device);
 
-  Memory in() { return memory(input_memory(), in_first_, in_count_); }
-  Memory out() { return memory(memory_, out_first_, out_count_); }
+  BufferRef in() { return memory(input_memory(), in_first_, in_count_); }
+  BufferRef out() { return memory(memory_, out_first_, out_count_); }
   /// Puts the input in, and into the rest of the output what cannot be right.
   void prepare();
   /// Counts elements that are not what they must be, in the output and in an input that is apart
@@ -45,7 +45,7 @@ class CallMemory {
 
  private:
   Guarded& input_memory() { return form_ == Form::in_place ? memory_ : separate_input_; }
-  Memory memory(Guarded& guarded, index_t first, index_t count);
+  BufferRef memory(Guarded& guarded, index_t first, index_t count);
 
   Form form_;
   DType dtype_;

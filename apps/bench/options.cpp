@@ -22,8 +22,8 @@ Enum parse_name(const std::string& name, int count, const char* what) {
   std::string names;
   for (int i = 0; i < count; ++i) {
     const auto value = static_cast<Enum>(i);
-    if (name_of(value) == name) return value;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(value));
+    if (to_string(value) == name) return value;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(value));
   }
   refuse("bench: there is no {} '{}'; there are {} and all", what, name, names);
 }
@@ -54,7 +54,7 @@ std::vector<Options::Type> parse_types(const OptionTexts& texts, const Case& wha
   for (const DType dtype : parse_list<DType>(texts.dtypes, dtypes, "dtype")) {
     if (!what.takes(dtype)) {
       require(says_all(texts.dtypes), "bench: {} is for f32, f64, c64 and c128, not for {}",
-              what.name, name_of(dtype));
+              what.name, to_string(dtype));
       continue;
     }
     if (!what.reduces) {
@@ -65,7 +65,7 @@ std::vector<Options::Type> parse_types(const OptionTexts& texts, const Case& wha
         texts.ops.empty() ? std::vector<std::string>{"sum"} : texts.ops;
     for (const ReduceOp op : parse_list<ReduceOp>(names, ops, "op")) {
       require(has_op(dtype, op) || says_all(names) || says_all(texts.dtypes),
-              "bench: {} has no op '{}'", name_of(dtype), name_of(op));
+              "bench: {} has no op '{}'", to_string(dtype), to_string(op));
       if (has_op(dtype, op)) types.push_back({dtype, op});
     }
   }

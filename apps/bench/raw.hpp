@@ -17,7 +17,7 @@ class Raw {
   virtual std::string_view name() const = 0;
   /// The call that does what ours does at this point, on the same memory; null if there is none.
   virtual std::function<void()> bind(Kind kind, const Where& at, const Plan& plan, Form form,
-                                     Memory in, Memory out) const = 0;
+                                     BufferRef in, BufferRef out) const = 0;
 };
 
 /// Null, with the reason, where no library lies beneath.

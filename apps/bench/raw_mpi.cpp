@@ -71,8 +71,8 @@ class RawMpi final : public Raw {
  public:
   std::string_view name() const override { return "MPI"; }
 
-  std::function<void()> bind(Kind kind, const Where& at, const Plan& plan, Form form, Memory in,
-                             Memory out) const override {
+  std::function<void()> bind(Kind kind, const Where& at, const Plan& plan, Form form, BufferRef in,
+                             BufferRef out) const override {
     const MPI_Datatype type = mpi_type(at.dtype);
     const MPI_Op op = mpi_op(at.op);
     const bool reduces =

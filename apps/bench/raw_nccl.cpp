@@ -64,7 +64,7 @@ class RawNccl final : public Raw {
   explicit RawNccl(const Comm& world) : stream_(Stream::current(world.device())) {
     ncclUniqueId id{};
     if (world.rank() == 0) check(ncclGetUniqueId(&id));
-    world.broadcast(Memory(&id, sizeof(id), DType::u8, Device::cpu()), 0);
+    world.broadcast(BufferRef(&id, sizeof(id), DType::u8, Device::cpu()), 0);
     check(ncclCommInitRank(&comm_, world.size(), id, world.rank()));
   }
   ~RawNccl() override { ncclCommDestroy(comm_); }
@@ -73,8 +73,8 @@ class RawNccl final : public Raw {
 
   std::string_view name() const override { return "NCCL"; }
 
-  std::function<void()> bind(Kind kind, const Where& at, const Plan& plan, Form, Memory in,
-                             Memory out) const override {
+  std::function<void()> bind(Kind kind, const Where& at, const Plan& plan, Form, BufferRef in,
+                             BufferRef out) const override {
     switch (kind) {
       case Kind::allreduce:
       case Kind::reduce:
@@ -100,12 +100,12 @@ class RawNccl final : public Raw {
 
  private:
   cudaStream_t stream() const { return static_cast<cudaStream_t>(stream_.handle()); }
-  static std::size_t bytes_of(const Memory& memory) {
+  static std::size_t bytes_of(const BufferRef& memory) {
     return static_cast<std::size_t>(memory.bytes());
   }
 
-  std::function<void()> bind_reduction(Kind kind, const Where& at, const Plan& plan, Memory in,
-                                       Memory out) const {
+  std::function<void()> bind_reduction(Kind kind, const Where& at, const Plan& plan, BufferRef in,
+                                       BufferRef out) const {
     const auto maybe_type = nccl_type(at.dtype);
     const auto maybe_op = nccl_op(at.op);
     if (!maybe_type || !maybe_op) return {};
@@ -126,13 +126,13 @@ class RawNccl final : public Raw {
     };
   }
 
-  std::function<void()> bind_messages(Kind kind, const Where& at, const Plan& plan, Memory in,
-                                      Memory out) const {
+  std::function<void()> bind_messages(Kind kind, const Where& at, const Plan& plan, BufferRef in,
+                                      BufferRef out) const {
     std::vector<Message> sends;
     std::vector<Message> recvs;
-    const auto add = [](std::vector<Message>& list, int peer, const Memory& all, index_t first,
+    const auto add = [](std::vector<Message>& list, int peer, const BufferRef& all, index_t first,
                         index_t count) {
-      const Memory part = all.part(first, count);
+      const BufferRef part = all.part(first, count);
       if (count > 0) list.push_back({peer, static_cast<std::byte*>(part.data), bytes_of(part)});
     };
     const index_t count = plan.count;

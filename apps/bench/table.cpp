@@ -65,8 +65,9 @@ std::string header_text(const World& world, const Options& options, const Compar
 }
 
 std::string row_text(const Row& row, bool compares) {
-  return fmt::format("{:>12}{:>12}{:>6}{:>9}{:>7}{}{}\n", row.bytes, row.count, name_of(row.dtype),
-                     row.op ? name_of(*row.op) : "-", row.root ? std::to_string(*row.root) : "-",
+  return fmt::format("{:>12}{:>12}{:>6}{:>9}{:>7}{}{}\n", row.bytes, row.count,
+                     to_string(row.dtype), row.op ? to_string(*row.op) : "-",
+                     row.root ? std::to_string(*row.root) : "-",
                      cell_text(row.out_of_place, compares), cell_text(row.in_place, compares));
 }
 

@@ -1,7 +1,7 @@
 #include "bench/world.hpp"
 
-#include <weft/comm/info.hpp>
 #include <weft/core/device_info.hpp>
+#include <weft/info.hpp>
 
 #include <fmt/core.h>
 
@@ -43,8 +43,8 @@ std::vector<RankFacts> all_facts(const Comm& world) {
   const Packed mine = my_facts(world.device());
   std::vector<Packed> all(static_cast<std::size_t>(world.size()));
   const auto bytes = static_cast<index_t>(sizeof(Packed));
-  world.all_gather(ConstMemory(&mine, bytes, DType::u8, Device::cpu()),
-                   Memory(all.data(), bytes * world.size(), DType::u8, Device::cpu()));
+  world.all_gather(ConstBufferRef(&mine, bytes, DType::u8, Device::cpu()),
+                   BufferRef(all.data(), bytes * world.size(), DType::u8, Device::cpu()));
   std::vector<RankFacts> facts;
   for (const Packed& rank : all) {
     facts.push_back({rank.host, rank.pid, rank.device, rank.device_name, rank.device_id});

@@ -1,8 +1,8 @@
 #include "demo/demo.hpp"
 
-#include <weft/comm/info.hpp>
 #include <weft/comm/print.hpp>
 #include <weft/core/error.hpp>
+#include <weft/info.hpp>
 
 #include "arguments.hpp"
 #include "demo/report_parts.hpp"

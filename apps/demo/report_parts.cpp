@@ -39,7 +39,7 @@ void add_messages(HtmlReport& report, const Stats& stats) {
   for (int kind = 0; kind < call_kinds; ++kind) {
     const CallStats& each = stats[static_cast<CallKind>(kind)];
     if (each.calls == 0) continue;
-    rows.push_back({std::string(name_of(static_cast<CallKind>(kind))), std::to_string(each.calls),
+    rows.push_back({std::string(to_string(static_cast<CallKind>(kind))), std::to_string(each.calls),
                     std::to_string(each.messages), std::to_string(each.bytes),
                     fmt::format("{:.4f}", each.seconds)});
   }

@@ -1,6 +1,6 @@
-#include <weft/comm/info.hpp>
 #include <weft/comm/print.hpp>
 #include <weft/core/error.hpp>
+#include <weft/info.hpp>
 
 #include "arguments.hpp"
 #include "selftest/catalogue.hpp"
@@ -95,8 +95,9 @@ class SelfTest final : public Subcommand {
     for (const std::string& name : order) {
       const Row& row = rows[name];
       if (!row.failed.empty()) ++failed;
-      print(world, "{:<28}{:>6}{:>8}{:>12.1e}{:>12.1e}{}\n", name, name_of(dtype_of<T>), row.tests,
-            row.worst, row.tolerance, row.failed.empty() ? "" : "  FAILED on" + row.failed);
+      print(world, "{:<28}{:>6}{:>8}{:>12.1e}{:>12.1e}{}\n", name, to_string(dtype_of<T>),
+            row.tests, row.worst, row.tolerance,
+            row.failed.empty() ? "" : "  FAILED on" + row.failed);
     }
     return failed;
   }

@@ -1,7 +1,7 @@
 #include <weft/array/arithmetic.hpp>
 
-#include <weft/core/complex.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/checks.hpp"
 #include "array/vector_kernels.hpp"

@@ -1,7 +1,7 @@
 #include "array/box_kernels.hpp"
 
-#include <weft/core/complex.hpp>
-#include <weft/core/for_each.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/for_each.hpp>
 
 #include "array/update_math.hpp"
 

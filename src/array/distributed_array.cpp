@@ -2,8 +2,8 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/redistribute.hpp>
-#include <weft/core/complex.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
 #include "array/checks.hpp"
@@ -45,14 +45,14 @@ Buffer<T> allocate(const Layout& layout) {
   try {
     Buffer<T> memory(layout.local_count(), layout.device());
     if (layout.device().kind == DeviceKind::debug) {
-      detail::debug_label(
-          memory.data(), fmt::format("an array of {} {}", name_of(dtype_of<T>), layout.describe()));
+      detail::debug_label(memory.data(), fmt::format("an array of {} {}", to_string(dtype_of<T>),
+                                                     layout.describe()));
     }
     return memory;
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("{}; for an array of {} with {} elements of type {} on rank {}",
                                   error.what(), layout.describe(), layout.local_count(),
-                                  name_of(dtype_of<T>), layout.comm().rank()));
+                                  to_string(dtype_of<T>), layout.comm().rank()));
   }
 }
 
@@ -258,7 +258,7 @@ DistributedArray<T> DistributedArray<T>::from_root(Layout layout, std::span<cons
                         values.size(), expected));
   if (layout.ndim() == 0) {
     T value = comm.rank() == root ? values[0] : T{};
-    comm.broadcast(Memory(&value, 1), root);
+    comm.broadcast(BufferRef(&value, 1), root);
     DistributedArray result(std::move(layout), uninitialized);
     result.fill(value);
     return result;

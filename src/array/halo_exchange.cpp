@@ -1,8 +1,8 @@
 #include <weft/array/halo_exchange.hpp>
 
-#include <weft/comm/group.hpp>
-#include <weft/core/complex.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/comm/message_batch.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
 #include "array/checks.hpp"
@@ -142,8 +142,8 @@ class HaloExchange<T>::Plan {
     bool is_read_directly = false;  // receivers read the sender's array
     bool has_zeros = false;
     bool zeros_are_set = false;
-    Group forward;
-    Group backward;
+    MessageBatch forward;
+    MessageBatch backward;
   };
 
   std::size_t checked(int axis) const {
@@ -249,8 +249,8 @@ template <Scalar T>
 typename HaloExchange<T>::Plan::Pass HaloExchange<T>::Plan::make_pass(int axis) {
   Pass pass{.axis = axis,
             .origin = Index::filled(layout_.ndim(), 0),
-            .forward = Group(layout_.comm()),
-            .backward = Group(layout_.comm())};
+            .forward = MessageBatch(layout_.comm()),
+            .backward = MessageBatch(layout_.comm())};
   Index plane = local_;
   for (int earlier = 0; options_.corners && earlier < axis; ++earlier) {
     pass.origin[earlier] = widths_[at(earlier)].before;
@@ -329,7 +329,7 @@ void HaloExchange<T>::Plan::connect(Pass& pass) {
   for (Message& message : pass.incoming) {
     const index_t count = slab_count(pass, message);
     if (!fills_a_side(pass, message)) message.buffer = Buffer<T>(count, device);
-    const Memory room(landing(pass, message), count, device);
+    const BufferRef room(landing(pass, message), count, device);
     if (pass.is_read_directly) {
       const auto number = static_cast<std::size_t>(&message - pass.incoming.data());
       pass.readers.push_back(
@@ -338,7 +338,7 @@ void HaloExchange<T>::Plan::connect(Pass& pass) {
     } else {
       pass.forward.recv(room, message.peer);
     }
-    pass.backward.send(ConstMemory(landing(pass, message), count, device), message.peer);
+    pass.backward.send(ConstBufferRef(landing(pass, message), count, device), message.peer);
   }
 }
 

@@ -1,6 +1,7 @@
 #include <weft/array/reductions.hpp>
 
-#include <weft/core/complex.hpp>
+#include <weft/core/error.hpp>
+#include <weft/kernel/complex.hpp>
 
 #include "array/reduce_array.hpp"
 #include "array/reduction_kernels.hpp"
@@ -117,7 +118,7 @@ void reduce_terms(const Comm& line, Buffer<double>& terms, NormTerm term) {
   dispatch(terms.device(), [&](auto device) {
     kernels::to_ordered_bits(device, terms.size(), smallest, terms.data());
   });
-  line.allreduce(Memory(terms.data(), terms.size(), DType::i64, terms.device()),
+  line.allreduce(BufferRef(terms.data(), terms.size(), DType::i64, terms.device()),
                  smallest ? ReduceOp::min : ReduceOp::max);
   dispatch(terms.device(),
            [&](auto device) { kernels::from_ordered_bits(device, terms.size(), terms.data()); });

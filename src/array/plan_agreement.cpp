@@ -37,7 +37,7 @@ void agree_on_plan(const char* who, std::initializer_list<const Layout*> layouts
   comm.agree_on(hash.value(), [&] {
     std::string text;
     for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + layout->describe();
-    return fmt::format("{} of {} {}{}{}", who, name_of(dtype), text, options.empty() ? "" : ", ",
+    return fmt::format("{} of {} {}{}{}", who, to_string(dtype), text, options.empty() ? "" : ", ",
                        options);
   });
 }

@@ -1,7 +1,7 @@
 #include <weft/array/random.hpp>
 
-#include <weft/core/complex.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/random_kernels.hpp"
 

@@ -1,8 +1,8 @@
 #include "array/random_kernels.hpp"
 
-#include <weft/core/for_each.hpp>
+#include <weft/kernel/for_each.hpp>
 
-#include "array/kernel_math.hpp"
+#include "kernel/kernel_math.hpp"
 
 namespace weft::kernels {
 namespace {

@@ -1,7 +1,7 @@
 #include <weft/array/redistribute.hpp>
 
-#include <weft/core/complex.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
 #include "array/checks.hpp"
@@ -87,17 +87,17 @@ class Redistribution<T>::Plan final : public PeerReader {
       return;
     }
     if (direct_) {
-      comm_.read_peers(ConstMemory(x.data(), x.local_count(), from_.device()), outgoing_.parts,
+      comm_.read_peers(ConstBufferRef(x.data(), x.local_count(), from_.device()), outgoing_.parts,
                        incoming_.parts, *this);
       return;
     }
     read(comm_.rank(), x.data());
     for (int peer = 0; peer < comm_.size() && !outgoing_.in_place; ++peer) pack(peer, x.data());
-    const ConstMemory in = outgoing_.in_place
-                               ? ConstMemory(x.data(), x.local_count(), from_.device())
-                               : ConstMemory(packed_);
-    const Memory out =
-        incoming_.in_place ? Memory(y.data(), y.local_count(), to_.device()) : Memory(received_);
+    const ConstBufferRef in = outgoing_.in_place
+                                  ? ConstBufferRef(x.data(), x.local_count(), from_.device())
+                                  : ConstBufferRef(packed_);
+    const BufferRef out = incoming_.in_place ? BufferRef(y.data(), y.local_count(), to_.device())
+                                             : BufferRef(received_);
     comm_.all_to_all_v(in, outgoing_.parts, out, incoming_.parts);
     for (int peer = 0; peer < comm_.size() && !incoming_.in_place; ++peer) unpack(peer, y.data());
   }

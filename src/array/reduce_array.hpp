@@ -3,7 +3,7 @@
 // What reductions of arrays are made of, for reductions.cpp and norms.cpp.
 
 #include <weft/array/reductions.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/plan_agreement.hpp"
 

@@ -1,6 +1,6 @@
 #include <weft/array/reductions.hpp>
 
-#include <weft/core/complex.hpp>
+#include <weft/kernel/complex.hpp>
 
 #include "array/checks.hpp"
 #include "array/reduce_array.hpp"

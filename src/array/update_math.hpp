@@ -3,7 +3,7 @@
 // How kernels put a value into their output, for *_kernels.cpp files only. Which of the two is
 // known before the loop, so that one of them never reads the output.
 
-#include "array/kernel_math.hpp"
+#include "kernel/kernel_math.hpp"
 
 namespace weft::kernels {
 

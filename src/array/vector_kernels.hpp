@@ -2,7 +2,7 @@
 
 #include <weft/core/shape.hpp>
 
-#include "array/kernel_scalars.hpp"
+#include "kernel/kernel_scalars.hpp"
 
 // Elementwise kernels on contiguous elements.
 

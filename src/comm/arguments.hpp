@@ -15,21 +15,22 @@ inline void require_root(const CommState& state, int root, const char* call) {
           "Comm::{}: there is no rank {} among {} ranks", call, root, state.transport->size());
 }
 
-inline void require_memory(const ConstMemory& memory, const char* call) {
+inline void require_memory(const ConstBufferRef& memory, const char* call) {
   constexpr index_t most = std::numeric_limits<index_t>::max();
   if (memory.dtype > DType::u64) [[unlikely]]
     refuse("Comm::{}: there is no type number {}", call, static_cast<int>(memory.dtype));
   if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
     refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
-           memory.count, name_of(memory.dtype));
+           memory.count, to_string(memory.dtype));
   }
 }
 
-inline void require_same(const ConstMemory& in, const ConstMemory& out, const char* call) {
+inline void require_same(const ConstBufferRef& in, const ConstBufferRef& out, const char* call) {
   require_memory(in, call);
   require_memory(out, call);
   if (in.dtype != out.dtype) [[unlikely]] {
-    refuse("Comm::{}: in has type {}, but out has {}", call, name_of(in.dtype), name_of(out.dtype));
+    refuse("Comm::{}: in has type {}, but out has {}", call, to_string(in.dtype),
+           to_string(out.dtype));
   }
   if (in.where != out.where) [[unlikely]] {
     refuse("Comm::{}: in is on {}, but out is on {}", call, to_string(in.where),
@@ -37,7 +38,7 @@ inline void require_same(const ConstMemory& in, const ConstMemory& out, const ch
   }
 }
 
-inline void require_count(const ConstMemory& memory, index_t count, const char* what,
+inline void require_count(const ConstBufferRef& memory, index_t count, const char* what,
                           const char* call) {
   require(memory.count == count, "Comm::{}: {} has {} elements, but {} are needed", call, what,
           memory.count, count);
@@ -48,10 +49,10 @@ inline void require_op(DType dtype, ReduceOp op, const char* call) {
     refuse("Comm::{}: there is no reduction number {}", call, static_cast<int>(op));
   if (has_op(dtype, op)) [[likely]]
     return;
-  refuse("Comm::{}: {} has no reduction '{}'", call, name_of(dtype), name_of(op));
+  refuse("Comm::{}: {} has no reduction '{}'", call, to_string(dtype), to_string(op));
 }
 
-inline void require_parts(const CommState& state, const Parts& parts, const ConstMemory& memory,
+inline void require_parts(const CommState& state, const Parts& parts, const ConstBufferRef& memory,
                           const char* what, const char* call) {
   require(parts.ranks() == state.transport->size(), "Comm::{}: {} parts for {} ranks", call,
           parts.ranks(), state.transport->size());
@@ -60,8 +61,8 @@ inline void require_parts(const CommState& state, const Parts& parts, const Cons
 }
 
 /// `in` and `out` may be apart, or be one: `same` is where `out` must then begin.
-inline void require_no_overlap(const ConstMemory& in, const ConstMemory& out, const void* same,
-                               const char* call) {
+inline void require_no_overlap(const ConstBufferRef& in, const ConstBufferRef& out,
+                               const void* same, const char* call) {
   const auto* a = static_cast<const std::byte*>(in.data);
   const auto* b = static_cast<const std::byte*>(out.data);
   const bool apart = in.count == 0 || out.count == 0 || a + in.bytes() <= b || b + out.bytes() <= a;

@@ -1,5 +1,5 @@
 #include <weft/comm/comm.hpp>
-#include <weft/comm/group.hpp>
+#include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
 #include "comm/arguments.hpp"
@@ -78,9 +78,9 @@ void flush_gpu(const CommState& state, const Transport* next) {
 }
 
 /// Replaces device memory by host copies of it, and remembers what is to be done in the end.
-std::unique_ptr<detail::Staging> stage(CallKind kind, ConstMemory& in, Memory& out) {
+std::unique_ptr<detail::Staging> stage(CallKind kind, ConstBufferRef& in, BufferRef& out) {
   auto staging = std::make_unique<detail::Staging>();
-  const auto host_copy = [](const ConstMemory& memory) {
+  const auto host_copy = [](const ConstBufferRef& memory) {
     const auto bytes = static_cast<std::size_t>(memory.bytes());
     detail::PinnedBuffer copy(bytes);
     copy.fetch(memory.data, memory.where, bytes);
@@ -93,19 +93,19 @@ std::unique_ptr<detail::Staging> stage(CallKind kind, ConstMemory& in, Memory& o
   staging->out = kind == CallKind::recv
                      ? detail::PinnedBuffer(static_cast<std::size_t>(out.bytes()))
                      : host_copy(out);
-  out = Memory(staging->out.data(), out.count, out.dtype, Device::cpu());
+  out = BufferRef(staging->out.data(), out.count, out.dtype, Device::cpu());
   if (!in_place) staging->in = host_copy(in);
-  in = ConstMemory(in_place ? out.data : staging->in.data(), in.count, in.dtype, Device::cpu());
+  in = ConstBufferRef(in_place ? out.data : staging->in.data(), in.count, in.dtype, Device::cpu());
   return staging;
 }
 
 /// Makes a call that has been checked. `issue(transport, in, out, op, when)` hands it over.
 template <class Issue>
 Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const Traffic& traffic,
-                   ConstMemory in, Memory out, ReduceOp op, When when, Issue issue) {
+                   ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode, Issue issue) {
   detail::throw_if_held(*state);
   const Device where = kind == CallKind::recv ? out.where : in.where;
-  Transport* transport = carrier(*state, where, name_of(kind).data());
+  Transport* transport = carrier(*state, where, to_string(kind).data());
   flush_gpu(*state, transport);
   record(*state, kind, traffic);
   const detail::CallTimer timer(*state, kind);
@@ -122,9 +122,9 @@ Request issue_call(const std::shared_ptr<CommState>& state, CallKind kind, const
     staging->ranks = transport->size();
     op = ReduceOp::sum;
   }
-  const Ticket ticket = issue(*transport, in, out, op, when);
-  if (when == When::now && staging != nullptr) staging->finish();
-  if (when == When::now) return {};
+  const Ticket ticket = issue(*transport, in, out, op, mode);
+  if (mode == CallMode::blocking && staging != nullptr) staging->finish();
+  if (mode == CallMode::blocking) return {};
   return Request(state, *transport, kind, ticket, std::move(staging));
 }
 
@@ -146,7 +146,7 @@ index_t roots_count(const CommState& state, const Parts& parts, int root) {
   for (int peer = 0; peer < transport.size() && transport.rank() == root; ++peer) {
     counts[static_cast<std::size_t>(peer)] = parts.count(peer);
   }
-  transport.broadcast(counts, root, When::now);
+  transport.broadcast(counts, root, CallMode::blocking);
   return counts[static_cast<std::size_t>(transport.rank())];
 }
 
@@ -174,7 +174,7 @@ Comm::Comm(std::shared_ptr<Transport> transport)
     : state_(std::make_shared<CommState>()), device_(Device::cpu()) {
   state_->transport = std::move(transport);
   state_->checking = detail::settings().check;
-  detail::keep_to_self(*state_);
+  detail::use_self_route_if_single(*state_);
 }
 
 Comm::Comm(std::shared_ptr<detail::CommState> state, Device device)
@@ -202,8 +202,8 @@ Comm Comm::on(Device device) const {
   if (device.kind == DeviceKind::cuda && size() > 1) {
     detail::throw_if_held(state());
     std::int32_t changes = state().gpu != device ? 1 : 0;
-    state().transport->allreduce(ConstMemory(&changes, 1), Memory(&changes, 1), ReduceOp::max,
-                                 When::now);
+    state().transport->allreduce(ConstBufferRef(&changes, 1), BufferRef(&changes, 1), ReduceOp::max,
+                                 CallMode::blocking);
     if (changes != 0) detail::choose_gpu_transport(state(), device);
   }
   return {state_, device};
@@ -233,32 +233,33 @@ Comm Comm::split(int color, int key) const {
   part->checking = state().checking;
   part->gpu = state().gpu;
   part->route = state().route;
-  detail::keep_to_self(*part);
+  detail::use_self_route_if_single(*part);
   return {std::move(part), device_};
 }
 
 Comm Comm::dup() const { return split(0, rank()); }
 
-Request Comm::do_barrier(When when) const {
+Request Comm::do_barrier(CallMode mode) const {
   verify_if_checking(state(), {code(CallKind::barrier), any, any, any, any, any});
-  return issue_call(
-      state_, CallKind::barrier, one_message(state(), 0), {}, {}, ReduceOp::sum, when,
-      [&](Transport& via, ConstMemory, Memory, ReduceOp, When w) { return via.barrier(w); });
+  return issue_call(state_, CallKind::barrier, one_message(state(), 0), {}, {}, ReduceOp::sum, mode,
+                    [&](Transport& via, ConstBufferRef, BufferRef, ReduceOp, CallMode w) {
+                      return via.barrier(w);
+                    });
 }
 
-Request Comm::do_broadcast(Memory data, int root, When when) const {
+Request Comm::do_broadcast(BufferRef data, int root, CallMode mode) const {
   require_root(state(), root, "broadcast");
   require_memory(data, "broadcast");
   verify_if_checking(state(),
                      {code(CallKind::broadcast), type_code(data), any, root, data.count, any});
   const Traffic traffic = rank() == root ? one_message(state(), data.bytes()) : Traffic();
-  return issue_call(state_, CallKind::broadcast, traffic, data, data, ReduceOp::sum, when,
-                    [&](Transport& via, ConstMemory, Memory both, ReduceOp, When w) {
+  return issue_call(state_, CallKind::broadcast, traffic, data, data, ReduceOp::sum, mode,
+                    [&](Transport& via, ConstBufferRef, BufferRef both, ReduceOp, CallMode w) {
                       return via.broadcast(both, root, w);
                     });
 }
 
-Request Comm::do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const {
+Request Comm::do_allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) const {
   require_same(in, out, "allreduce");
   require_count(out, in.count, "out", "allreduce");
   require_op(in.dtype, op, "allreduce");
@@ -266,12 +267,14 @@ Request Comm::do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) c
   verify_if_checking(state(),
                      {code(CallKind::allreduce), type_code(in), code(op), any, in.count, any});
   return issue_call(state_, CallKind::allreduce, one_message(state(), in.bytes()), in, out, op,
-                    when, [&](Transport& via, ConstMemory from, Memory to, ReduceOp o, When w) {
+                    mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp o, CallMode w) {
                       return via.allreduce(from, to, o, w);
                     });
 }
 
-Request Comm::do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) const {
+Request Comm::do_reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root,
+                        CallMode mode) const {
   require_root(state(), root, "reduce");
   require_memory(in, "reduce");
   require_op(in.dtype, op, "reduce");
@@ -280,18 +283,18 @@ Request Comm::do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When 
     require_count(out, in.count, "out", "reduce");
     require_no_overlap(in, out, in.data, "reduce");
   } else {
-    out = Memory(nullptr, 0, in.dtype, in.where);
+    out = BufferRef(nullptr, 0, in.dtype, in.where);
   }
   verify_if_checking(state(),
                      {code(CallKind::reduce), type_code(in), code(op), root, in.count, any});
-  return issue_call(state_, CallKind::reduce, one_message(state(), in.bytes()), in, out, op, when,
-                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp o, When w) {
+  return issue_call(state_, CallKind::reduce, one_message(state(), in.bytes()), in, out, op, mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp o, CallMode w) {
                       return via.reduce(from, to, o, root, w);
                     });
 }
 
-Request Comm::do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                                When when) const {
+Request Comm::do_reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                                CallMode mode) const {
   require_same(in, out, "reduce_scatter");
   require_op(in.dtype, op, "reduce_scatter");
   require_parts(state(), parts, in, "in", "reduce_scatter");
@@ -300,13 +303,14 @@ Request Comm::do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, 
   verify_if_checking(state(), {code(CallKind::reduce_scatter), type_code(in), code(op), any,
                                in.count, detail::hash_of(parts)});
   return issue_call(state_, CallKind::reduce_scatter, messages_of(state(), parts, in.dtype), in,
-                    out, op, when,
-                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp o, When w) {
+                    out, op, mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp o, CallMode w) {
                       return via.reduce_scatter(from, parts, to, o, w);
                     });
 }
 
-Request Comm::do_all_gather(ConstMemory in, Memory out, const Parts& parts, When when) const {
+Request Comm::do_all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
+                            CallMode mode) const {
   require_same(in, out, "all_gather");
   require_parts(state(), parts, out, "out", "all_gather");
   require_count(in, parts.count(rank()), "in", "all_gather");
@@ -314,13 +318,14 @@ Request Comm::do_all_gather(ConstMemory in, Memory out, const Parts& parts, When
   verify_if_checking(
       state(), {code(CallKind::all_gather), type_code(in), any, any, any, detail::hash_of(parts)});
   return issue_call(state_, CallKind::all_gather, one_message(state(), in.bytes()), in, out,
-                    ReduceOp::sum, when,
-                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+                    ReduceOp::sum, mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp, CallMode w) {
                       return via.all_gather(from, to, parts, w);
                     });
 }
 
-Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) const {
+Request Comm::do_gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                        CallMode mode) const {
   require_root(state(), root, "gather");
   require_memory(in, "gather");
   if (rank() == root) {
@@ -329,7 +334,7 @@ Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root
     require_count(in, parts.count(root), "in", "gather");
     require_no_overlap(out, in, out.part(parts.offset(root), 0).data, "gather");
   } else {
-    out = Memory(nullptr, 0, in.dtype, in.where);
+    out = BufferRef(nullptr, 0, in.dtype, in.where);
   }
   if (state().checking) {
     const Transport::Step step(*state().transport, "gather");
@@ -338,14 +343,14 @@ Request Comm::do_gather(ConstMemory in, Memory out, const Parts& parts, int root
     agree_on_count(*this, in.count, planned, rank(), root, "gather");
   }
   const Traffic traffic = rank() == root ? Traffic() : one_message(state(), in.bytes());
-  return issue_call(state_, CallKind::gather, traffic, in, out, ReduceOp::sum, when,
-                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+  return issue_call(state_, CallKind::gather, traffic, in, out, ReduceOp::sum, mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp, CallMode w) {
                       return via.gather(from, to, parts, root, w);
                     });
 }
 
-Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int root,
-                         When when) const {
+Request Comm::do_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                         CallMode mode) const {
   require_root(state(), root, "scatter");
   require_memory(out, "scatter");
   Traffic traffic;
@@ -356,7 +361,7 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
     require_no_overlap(in, out, in.part(parts.offset(root), 0).data, "scatter");
     traffic = messages_of(state(), parts, in.dtype);
   } else {
-    in = ConstMemory(nullptr, 0, out.dtype, out.where);
+    in = ConstBufferRef(nullptr, 0, out.dtype, out.where);
   }
   if (state().checking) {
     const Transport::Step step(*state().transport, "scatter");
@@ -364,14 +369,14 @@ Request Comm::do_scatter(ConstMemory in, const Parts& parts, Memory out, int roo
     const index_t planned = roots_count(state(), parts, root);
     agree_on_count(*this, planned, out.count, root, rank(), "scatter");
   }
-  return issue_call(state_, CallKind::scatter, traffic, in, out, ReduceOp::sum, when,
-                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+  return issue_call(state_, CallKind::scatter, traffic, in, out, ReduceOp::sum, mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp, CallMode w) {
                       return via.scatter(from, parts, to, root, w);
                     });
 }
 
 /// Compares what ranks send to each other with what they expect.
-void Comm::verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& received) const {
+void Comm::verify_all_to_all(ConstBufferRef in, const Parts& sent, const Parts& received) const {
   if (!state().checking) return;
   const Transport::Step step(*state().transport, "all_to_all");
   verify(state(), {code(CallKind::all_to_all), type_code(in), any, any, any, any});
@@ -381,7 +386,7 @@ void Comm::verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& rec
   for (int peer = 0; peer < size(); ++peer) mine[static_cast<std::size_t>(peer)] = sent.count(peer);
   Parts one_each;
   one_each.make_even(size(), 1);
-  state().transport->all_to_all(mine, one_each, theirs, one_each, When::now);
+  state().transport->all_to_all(mine, one_each, theirs, one_each, CallMode::blocking);
   int wrong = 0;
   while (wrong < size() - 1 && theirs[static_cast<std::size_t>(wrong)] == received.count(wrong)) {
     ++wrong;
@@ -390,16 +395,16 @@ void Comm::verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& rec
                  rank(), "all_to_all");
 }
 
-Request Comm::do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                            When when) const {
+Request Comm::do_all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
+                            const Parts& received, CallMode mode) const {
   require_same(in, out, "all_to_all");
   require_parts(state(), sent, in, "in", "all_to_all");
   require_parts(state(), received, out, "out", "all_to_all");
   require_no_overlap(in, out, nullptr, "all_to_all");
   verify_all_to_all(in, sent, received);
   return issue_call(state_, CallKind::all_to_all, messages_of(state(), sent, in.dtype), in, out,
-                    ReduceOp::sum, when,
-                    [&](Transport& via, ConstMemory from, Memory to, ReduceOp, When w) {
+                    ReduceOp::sum, mode,
+                    [&](Transport& via, ConstBufferRef from, BufferRef to, ReduceOp, CallMode w) {
                       return via.all_to_all(from, sent, to, received, w);
                     });
 }
@@ -409,7 +414,7 @@ bool Comm::shares_memory(Device device) const {
   return transport != nullptr && transport->shares_memory();
 }
 
-void Comm::read_peers(ConstMemory mine, const Parts& sent, const Parts& received,
+void Comm::read_peers(ConstBufferRef mine, const Parts& sent, const Parts& received,
                       PeerReader& reader) const {
   detail::throw_if_held(state());
   require_memory(mine, "read_peers");
@@ -426,31 +431,33 @@ void Comm::read_peers(ConstMemory mine, const Parts& sent, const Parts& received
   transport->read_peers(mine, reader);
 }
 
-Request Comm::start_send(ConstMemory data, int to) const {
+Request Comm::start_send(ConstBufferRef data, int to) const {
   require_root(state(), to, "send");
   require_memory(data, "send");
   Traffic traffic;
   traffic.add(data.bytes());
-  return issue_call(
-      state_, CallKind::send, traffic, data, {}, ReduceOp::sum, When::later,
-      [&](Transport& via, ConstMemory from, Memory, ReduceOp, When) { return via.send(from, to); });
+  return issue_call(state_, CallKind::send, traffic, data, {}, ReduceOp::sum, CallMode::nonblocking,
+                    [&](Transport& via, ConstBufferRef from, BufferRef, ReduceOp, CallMode) {
+                      return via.send(from, to);
+                    });
 }
 
-Request Comm::start_recv(Memory data, int from) const {
+Request Comm::start_recv(BufferRef data, int from) const {
   require_root(state(), from, "recv");
   require_memory(data, "recv");
-  return issue_call(
-      state_, CallKind::recv, {}, {}, data, ReduceOp::sum, When::later,
-      [&](Transport& via, ConstMemory, Memory to, ReduceOp, When) { return via.recv(to, from); });
+  return issue_call(state_, CallKind::recv, {}, {}, data, ReduceOp::sum, CallMode::nonblocking,
+                    [&](Transport& via, ConstBufferRef, BufferRef to, ReduceOp, CallMode) {
+                      return via.recv(to, from);
+                    });
 }
 
-Request Comm::start_read(Memory like, int from, PeerReader& reader) const {
+Request Comm::start_read(BufferRef like, int from, PeerReader& reader) const {
   require_root(state(), from, "read");
   require_memory(like, "read");
   require(shares_memory(like.where),
           "Comm::start_read: ranks cannot read each other's memory here");
-  return issue_call(state_, CallKind::recv, {}, {}, like, ReduceOp::sum, When::later,
-                    [&](Transport& via, ConstMemory, Memory room, ReduceOp, When) {
+  return issue_call(state_, CallKind::recv, {}, {}, like, ReduceOp::sum, CallMode::nonblocking,
+                    [&](Transport& via, ConstBufferRef, BufferRef room, ReduceOp, CallMode) {
                       return via.read(room, from, reader);
                     });
 }
@@ -460,33 +467,36 @@ void Comm::flush() const {
   if (state().gpu_transport != nullptr) state().gpu_transport->flush();
 }
 
-void Comm::barrier() const { do_barrier(When::now).wait(); }
-void Comm::broadcast(Memory data, int root) const { do_broadcast(data, root, When::now).wait(); }
-void Comm::allreduce(ConstMemory in, Memory out, ReduceOp op) const {
-  do_allreduce(in, out, op, When::now).wait();
+void Comm::barrier() const { do_barrier(CallMode::blocking).wait(); }
+void Comm::broadcast(BufferRef data, int root) const {
+  do_broadcast(data, root, CallMode::blocking).wait();
 }
-void Comm::reduce(ConstMemory in, Memory out, ReduceOp op, int root) const {
-  do_reduce(in, out, op, root, When::now).wait();
+void Comm::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op) const {
+  do_allreduce(in, out, op, CallMode::blocking).wait();
 }
-void Comm::reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out, ReduceOp op) const {
-  do_reduce_scatter(in, parts, out, op, When::now).wait();
+void Comm::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root) const {
+  do_reduce(in, out, op, root, CallMode::blocking).wait();
 }
-void Comm::all_gather_v(ConstMemory in, Memory out, const Parts& parts) const {
-  do_all_gather(in, out, parts, When::now).wait();
+void Comm::reduce_scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out,
+                            ReduceOp op) const {
+  do_reduce_scatter(in, parts, out, op, CallMode::blocking).wait();
 }
-void Comm::gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const {
-  do_gather(in, out, parts, root, When::now).wait();
+void Comm::all_gather_v(ConstBufferRef in, BufferRef out, const Parts& parts) const {
+  do_all_gather(in, out, parts, CallMode::blocking).wait();
 }
-void Comm::scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const {
-  do_scatter(in, parts, out, root, When::now).wait();
+void Comm::gather_v(ConstBufferRef in, BufferRef out, const Parts& parts, int root) const {
+  do_gather(in, out, parts, root, CallMode::blocking).wait();
 }
-void Comm::all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
+void Comm::scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out, int root) const {
+  do_scatter(in, parts, out, root, CallMode::blocking).wait();
+}
+void Comm::all_to_all_v(ConstBufferRef in, const Parts& sent, BufferRef out,
                         const Parts& received) const {
-  do_all_to_all(in, sent, out, received, When::now).wait();
+  do_all_to_all(in, sent, out, received, CallMode::blocking).wait();
 }
-void Comm::send(ConstMemory data, int to) const { start_send(data, to).wait(); }
-void Comm::recv(Memory data, int from) const { start_recv(data, from).wait(); }
-void Comm::sendrecv(ConstMemory out, int to, Memory in, int from) const {
+void Comm::send(ConstBufferRef data, int to) const { start_send(data, to).wait(); }
+void Comm::recv(BufferRef data, int from) const { start_recv(data, from).wait(); }
+void Comm::sendrecv(ConstBufferRef out, int to, BufferRef in, int from) const {
   // Before anything is begun: an error with a message under way would be one of all ranks.
   require_root(state(), to, "sendrecv");
   require_memory(out, "sendrecv");
@@ -498,29 +508,29 @@ void Comm::sendrecv(ConstMemory out, int to, Memory in, int from) const {
 
 // Even collectives are uneven ones whose parts are all alike.
 
-void Comm::reduce_scatter(ConstMemory in, Memory out, ReduceOp op) const {
+void Comm::reduce_scatter(ConstBufferRef in, BufferRef out, ReduceOp op) const {
   state().even_in.make_even(size(), out.count);
   require_count(in, state().even_in.extent(), "in", "reduce_scatter");
   reduce_scatter_v(in, state().even_in, out, op);
 }
-void Comm::all_gather(ConstMemory in, Memory out) const {
+void Comm::all_gather(ConstBufferRef in, BufferRef out) const {
   state().even_out.make_even(size(), in.count);
   require_count(out, state().even_out.extent(), "out", "all_gather");
   all_gather_v(in, out, state().even_out);
 }
-void Comm::gather(ConstMemory in, Memory out, int root) const {
+void Comm::gather(ConstBufferRef in, BufferRef out, int root) const {
   require_root(state(), root, "gather");
   state().even_out.make_even(size(), in.count);
   if (rank() == root) require_count(out, state().even_out.extent(), "out", "gather");
   gather_v(in, out, state().even_out, root);
 }
-void Comm::scatter(ConstMemory in, Memory out, int root) const {
+void Comm::scatter(ConstBufferRef in, BufferRef out, int root) const {
   require_root(state(), root, "scatter");
   state().even_in.make_even(size(), out.count);
   if (rank() == root) require_count(in, state().even_in.extent(), "in", "scatter");
   scatter_v(in, state().even_in, out, root);
 }
-void Comm::all_to_all(ConstMemory in, Memory out) const {
+void Comm::all_to_all(ConstBufferRef in, BufferRef out) const {
   require(in.count % size() == 0, "Comm::all_to_all: {} elements cannot be divided among {} ranks",
           in.count, size());
   require_count(out, in.count, "out", "all_to_all");
@@ -528,32 +538,33 @@ void Comm::all_to_all(ConstMemory in, Memory out) const {
   all_to_all_v(in, state().even_in, out, state().even_in);
 }
 
-Request Comm::start_barrier() const { return do_barrier(When::later); }
-Request Comm::start_broadcast(Memory data, int root) const {
-  return do_broadcast(data, root, When::later);
+Request Comm::start_barrier() const { return do_barrier(CallMode::nonblocking); }
+Request Comm::start_broadcast(BufferRef data, int root) const {
+  return do_broadcast(data, root, CallMode::nonblocking);
 }
-Request Comm::start_allreduce(ConstMemory in, Memory out, ReduceOp op) const {
-  return do_allreduce(in, out, op, When::later);
+Request Comm::start_allreduce(ConstBufferRef in, BufferRef out, ReduceOp op) const {
+  return do_allreduce(in, out, op, CallMode::nonblocking);
 }
-Request Comm::start_reduce(ConstMemory in, Memory out, ReduceOp op, int root) const {
-  return do_reduce(in, out, op, root, When::later);
+Request Comm::start_reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root) const {
+  return do_reduce(in, out, op, root, CallMode::nonblocking);
 }
-Request Comm::start_reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
+Request Comm::start_reduce_scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out,
                                      ReduceOp op) const {
-  return do_reduce_scatter(in, parts, out, op, When::later);
+  return do_reduce_scatter(in, parts, out, op, CallMode::nonblocking);
 }
-Request Comm::start_all_gather_v(ConstMemory in, Memory out, const Parts& parts) const {
-  return do_all_gather(in, out, parts, When::later);
+Request Comm::start_all_gather_v(ConstBufferRef in, BufferRef out, const Parts& parts) const {
+  return do_all_gather(in, out, parts, CallMode::nonblocking);
 }
-Request Comm::start_gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const {
-  return do_gather(in, out, parts, root, When::later);
+Request Comm::start_gather_v(ConstBufferRef in, BufferRef out, const Parts& parts, int root) const {
+  return do_gather(in, out, parts, root, CallMode::nonblocking);
 }
-Request Comm::start_scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const {
-  return do_scatter(in, parts, out, root, When::later);
+Request Comm::start_scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out,
+                              int root) const {
+  return do_scatter(in, parts, out, root, CallMode::nonblocking);
 }
-Request Comm::start_all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
+Request Comm::start_all_to_all_v(ConstBufferRef in, const Parts& sent, BufferRef out,
                                  const Parts& received) const {
-  return do_all_to_all(in, sent, out, received, When::later);
+  return do_all_to_all(in, sent, out, received, CallMode::nonblocking);
 }
 
 void Comm::abort(const std::string& reason) const noexcept {

@@ -14,7 +14,7 @@ namespace {
 const char* name_of_call(const Fingerprint& call) {
   if (call[0] == split_code) return "split";
   if (call[0] == agree_code) return "agree";
-  return name_of(static_cast<CallKind>(call[0])).data();
+  return to_string(static_cast<CallKind>(call[0])).data();
 }
 
 std::string describe(const Fingerprint& call) {
@@ -26,13 +26,13 @@ std::string describe(const Fingerprint& call) {
   };
   if (call[1] >= 0) {
     const Device where{static_cast<DeviceKind>(call[1] / device_code), 0};
-    const std::string_view type = name_of(static_cast<DType>(call[1] % device_code));
+    const std::string_view type = to_string(static_cast<DType>(call[1] % device_code));
     const std::string device = to_string(where);
     append(where.host_accessible()
                ? std::string(type)
                : fmt::format("{} on {}", type, device.substr(0, device.find(':'))));
   }
-  if (call[2] >= 0) append(name_of(static_cast<ReduceOp>(call[2])));
+  if (call[2] >= 0) append(to_string(static_cast<ReduceOp>(call[2])));
   if (call[3] >= 0) append(fmt::format("root {}", call[3]));
   if (call[4] >= 0) append(fmt::format("count {}", call[4]));
   if (call[5] >= 0) append(fmt::format("parts #{:x}", call[5] & 0xffff));
@@ -47,13 +47,13 @@ class Sayings {
     std::vector<index_t> lengths(static_cast<std::size_t>(transport.size()));
     Parts one_each;
     one_each.make_even(transport.size(), 1);
-    transport.all_gather(ConstMemory(&length, 1), lengths, one_each, When::now);
+    transport.all_gather(ConstBufferRef(&length, 1), lengths, one_each, CallMode::blocking);
     parts_ = Parts(std::move(lengths));
     if (nothing()) return;
     all_.resize(static_cast<std::size_t>(parts_.extent()));
     transport.all_gather({mine.data(), length, DType::u8, Device::cpu()},
                          {all_.data(), parts_.extent(), DType::u8, Device::cpu()}, parts_,
-                         When::now);
+                         CallMode::blocking);
   }
 
   bool nothing() const { return parts_.extent() == 0; }
@@ -102,8 +102,8 @@ void verify(CommState& state, const Fingerprint& mine) {
   state.fingerprints.resize(ranks);
   Parts parts;
   parts.make_even(transport.size(), static_cast<index_t>(mine.size()));
-  const Memory all(state.fingerprints.data()->data(), parts.extent());
-  transport.all_gather(mine, all, parts, When::now);
+  const BufferRef all(state.fingerprints.data()->data(), parts.extent());
+  transport.all_gather(mine, all, parts, CallMode::blocking);
 
   const Fingerprint& first = state.fingerprints.front();
   const auto other = std::find_if(state.fingerprints.begin(), state.fingerprints.end(),
@@ -151,13 +151,13 @@ void Comm::agree_on(std::uint64_t number, const std::function<std::string()>& de
   const Transport::Step step(*state().transport, "agree_on");
   flush();
   std::array<std::uint64_t, 2> range = {number, ~number};
-  state().transport->allreduce(range, range, ReduceOp::max, When::now);
+  state().transport->allreduce(range, range, ReduceOp::max, CallMode::blocking);
   if (range[0] == ~range[1]) return;
 
   std::vector<std::uint64_t> numbers(static_cast<std::size_t>(size()));
   Parts one_each;
   one_each.make_even(size(), 1);
-  state().transport->all_gather(ConstMemory(&number, 1), numbers, one_each, When::now);
+  state().transport->all_gather(ConstBufferRef(&number, 1), numbers, one_each, CallMode::blocking);
   const detail::Sayings said(*state().transport, describe());
   std::string text;
   for (int peer = 0; peer < size(); ++peer) {

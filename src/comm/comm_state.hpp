@@ -27,7 +27,7 @@ inline constexpr std::int64_t agree_code = call_kinds + 1;
 inline constexpr std::int64_t device_code = 256;
 
 /// What elements are, and whether the host or a device has them.
-inline std::int64_t type_code(const ConstMemory& memory) {
+inline std::int64_t type_code(const ConstBufferRef& memory) {
   return static_cast<std::int64_t>(memory.dtype) +
          device_code * static_cast<std::int64_t>(memory.where.kind);
 }
@@ -54,9 +54,9 @@ struct Staging {
   PinnedBuffer in;
   PinnedBuffer out;
   /// Where the staged result goes.
-  Memory target;
+  BufferRef target;
   /// What is to be divided by the number of ranks.
-  Memory average;
+  BufferRef average;
   int ranks = 1;
 
   void finish();

@@ -137,7 +137,7 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
   return {"staged", why + "; copies through pinned host memory instead"};
 }
 
-void keep_to_self(CommState& state) {
+void use_self_route_if_single(CommState& state) {
   if (state.transport->size() > 1) return;
   const bool direct =
       state.transport->accepts(Device::cuda()) && state.transport->ordered_on_stream();

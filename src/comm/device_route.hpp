@@ -32,6 +32,6 @@ std::string nccl_version_text(std::int32_t version);
 /// Gives a communicator the transport that takes memory of this rank's GPU. Collective.
 void choose_gpu_transport(CommState& state, Device device);
 /// The same for a rank that is alone, and needs nobody to move its memory; else nothing.
-void keep_to_self(CommState& state);
+void use_self_route_if_single(CommState& state);
 
 }  // namespace weft::detail

@@ -20,8 +20,9 @@ class GatheringFromAll {
       : transport_(transport), mine_(mine), all_(static_cast<std::size_t>(transport.size())) {
     parts_.make_even(transport.size(), sizeof(T));
     ticket_ = transport.all_gather(
-        ConstMemory(reinterpret_cast<const std::uint8_t*>(&mine_), sizeof(T)),
-        Memory(reinterpret_cast<std::uint8_t*>(all_.data()), parts_.extent()), parts_, When::later);
+        ConstBufferRef(reinterpret_cast<const std::uint8_t*>(&mine_), sizeof(T)),
+        BufferRef(reinterpret_cast<std::uint8_t*>(all_.data()), parts_.extent()), parts_,
+        CallMode::nonblocking);
   }
   GatheringFromAll(const GatheringFromAll&) = delete;
   GatheringFromAll& operator=(const GatheringFromAll&) = delete;

@@ -10,7 +10,7 @@ void HeldError::rethrow(Transport& transport) {
   heard_ = true;
   if (error_ != nullptr) std::rethrow_exception(error_);
   const std::string reason = fmt::format(
-      "this rank went on after an error that had left its {} unfinished", name_of(*unfinished_));
+      "this rank went on after an error that had left its {} unfinished", to_string(*unfinished_));
   transport.abort(reason);
   throw CommError(reason);
 }

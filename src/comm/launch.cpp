@@ -34,7 +34,7 @@ constexpr bool has_mpi = true;
 constexpr bool has_mpi = false;
 
 int launch_on_mpi(const LaunchOptions&, const Task& task, const Body&) {
-  return decline(task, "--comm mpi: this program was built without MPI");
+  return usage_error(task, "--comm mpi: this program was built without MPI");
 }
 #endif
 
@@ -44,7 +44,8 @@ const char* environment(const char* name) { return std::getenv(name); }
 
 int launch_on_self(const LaunchOptions& options, const Task& task, const Body& body) {
   if (options.ranks.value_or(1) != 1) {
-    return decline(task, fmt::format("--comm self is one rank, not --ranks {}", *options.ranks));
+    return usage_error(task,
+                       fmt::format("--comm self is one rank, not --ranks {}", *options.ranks));
   }
   Outcome outcome;
   try {
@@ -72,7 +73,7 @@ int start(int& argc, char** argv, const Program& program) {
   const Task task = find_task(environment);
   const auto& [read, body] = program;
   std::string complaint = complaint_of([] { settings(); });
-  if (!complaint.empty()) return decline(task, complaint, Complaint::of_one);
+  if (!complaint.empty()) return usage_error(task, complaint, Complaint::of_one);
   LaunchOptions options;
   try {
     const bool reads = read != nullptr;
@@ -81,16 +82,17 @@ int start(int& argc, char** argv, const Program& program) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return decline(task, error.what());
+    return usage_error(task, error.what());
   }
   if (!options.help.empty()) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
     return 0;
   }
   complaint = complaint_of([&] { require_available(options.device); });
-  if (!complaint.empty()) return decline(task, complaint, Complaint::of_one);
+  if (!complaint.empty()) return usage_error(task, complaint, Complaint::of_one);
   if (task.rank == 0 && !settings().quiet) {
-    for (const std::string& note : notes_on_unknown_variables(environ)) say("note: " + note);
+    for (const std::string& note : notes_on_unknown_variables(environ))
+      print_error("note: " + note);
   }
 
   const bool launched = task.launcher != Launcher::none;
@@ -99,13 +101,13 @@ int start(int& argc, char** argv, const Program& program) {
   if (options.comm == CommChoice::automatic && launched) {
     if (has_mpi) return launch_on_mpi(options, task, body);
     complaint = no_mpi_complaint(task);
-    if (!complaint.empty()) return decline(task, complaint);
+    if (!complaint.empty()) return usage_error(task, complaint);
   }
   const int cores = std::min(static_cast<int>(this_place().cores.size()), most_thread_ranks);
   try {
     return launch_on_threads(options.ranks.value_or(cores), options, body);
   } catch (const Error& error) {  // there was no team to run on
-    return decline(task, error.what());
+    return usage_error(task, error.what());
   }
 }
 
@@ -120,7 +122,7 @@ int launch(int& argc, char** argv, const Program& program) {
   try {
     return detail::start(argc, argv, program);
   } catch (const std::bad_alloc&) {
-    detail::say(detail::no_memory_text);
+    detail::print_error(detail::no_memory_text);
     return detail::error_code;
   }
 }

@@ -22,15 +22,15 @@ namespace weft::detail {
 namespace {
 
 /// How a rank left body, in a fixed number of bytes.
-struct Farewell {
+struct RankOutcome {
   std::int32_t failed = 0;
   std::int32_t agreed = 0;
   std::int32_t code = 0;
   char message[513] = "";
 };
 
-Farewell to_farewell(const Outcome& outcome) {
-  Farewell farewell;
+RankOutcome to_farewell(const Outcome& outcome) {
+  RankOutcome farewell;
   farewell.failed = outcome.failed ? 1 : 0;
   farewell.agreed = outcome.agreed ? 1 : 0;
   farewell.code = outcome.code;
@@ -38,7 +38,7 @@ Farewell to_farewell(const Outcome& outcome) {
   return farewell;
 }
 
-Outcome from_farewell(int rank, const Farewell& farewell) {
+Outcome from_farewell(int rank, const RankOutcome& farewell) {
   Outcome outcome;
   outcome.failed = farewell.failed != 0;
   outcome.agreed = farewell.agreed != 0;
@@ -56,7 +56,7 @@ int part(Transport& world, Transport& farewells, const Outcome& mine, bool conne
     world.abort(mine.message);
     return error_code;
   }
-  GatheringFromAll<Farewell> gathering(farewells, to_farewell(mine));
+  GatheringFromAll<RankOutcome> gathering(farewells, to_farewell(mine));
   // Where ranks cannot settle who speaks, the lowest that failed does so first, and ends the job
   // before the others speak too.
   const auto deadline =
@@ -68,7 +68,7 @@ int part(Transport& world, Transport& farewells, const Outcome& mine, bool conne
   }
   std::vector<Outcome> outcomes;
   int first = -1;
-  for (const Farewell& farewell : gathering.wait()) {
+  for (const RankOutcome& farewell : gathering.wait()) {
     const int rank = static_cast<int>(outcomes.size());
     if (farewell.failed != 0 && first < 0) first = rank;
     outcomes.push_back(from_farewell(rank, farewell));
@@ -98,18 +98,18 @@ std::string job_complaint(Transport& world, const LaunchOptions& options, const 
   }
   // Only rank 0 knows whether launchers are nested.
   std::uint8_t is_nested = nested.empty() ? 0 : 1;
-  world.broadcast(Memory(&is_nested, 1), 0, When::now);
+  world.broadcast(BufferRef(&is_nested, 1), 0, CallMode::blocking);
   return is_nested == 0 ? "" : fmt::format("nested launchers: {}", nested);
 }
 
 int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& options, const Task& task,
             const std::string& nested, const Body& body) {
   const std::string complaint = job_complaint(*world, options, task, nested);
-  if (!complaint.empty()) return world->rank() == 0 ? decline(task, complaint) : usage_code;
+  if (!complaint.empty()) return world->rank() == 0 ? usage_error(task, complaint) : usage_code;
 
   const std::vector<Place> places = places_of(*world);
   const std::string note = crowding_note(places);
-  if (!note.empty() && world->rank() == 0 && !settings().quiet) say("note: " + note);
+  if (!note.empty() && world->rank() == 0 && !settings().quiet) print_error("note: " + note);
 
   const OpenMpThreads share(threads_for_rank(places, world->rank()));
   const auto farewells = world->split(0, world->rank());

@@ -24,7 +24,7 @@ void set_text(std::string& text, const char* value) noexcept {
 
 }  // namespace
 
-void say(const std::string& text) {
+void print_error(const std::string& text) {
   // One write, so that lines of several ranks do not mix; several if there is no memory for one.
   try {
     const std::string line = "weft: " + text + "\n";
@@ -35,12 +35,12 @@ void say(const std::string& text) {
   std::fflush(stderr);
 }
 
-int decline(const Task& task, const std::string& complaint, Complaint kind) {
+int usage_error(const Task& task, const std::string& complaint, Complaint kind) {
   using namespace std::chrono_literals;
   // Before ranks can talk to each other, the launcher's word decides which of them speaks. It may
   // end the job at the first exit with an error, so the others leave rank 0 the time to print.
   if (task.rank == 0) {
-    say(complaint);
+    print_error(complaint);
     return usage_code;
   }
   std::this_thread::sleep_for(1s);
@@ -48,7 +48,7 @@ int decline(const Task& task, const std::string& complaint, Complaint kind) {
   // The job still runs: those before had nothing to complain of.
   std::this_thread::sleep_for(task.rank * 20ms);
   const std::string size = task.size > 0 ? fmt::format(" of {}", task.size) : "";
-  say(fmt::format("rank {}{}: {}", task.rank, size, complaint));
+  print_error(fmt::format("rank {}{}: {}", task.rank, size, complaint));
   return usage_code;
 }
 
@@ -95,7 +95,7 @@ int conclude(const std::vector<Outcome>& outcomes, int first) {
     return outcome.failed && !outcome.aborted && outcome.message == cause.message;
   });
   if (same || cause.agreed) {
-    say(cause.message);
+    print_error(cause.message);
   } else {
     std::string text = cause.message;
     try {
@@ -103,7 +103,7 @@ int conclude(const std::vector<Outcome>& outcomes, int first) {
     } catch (const std::bad_alloc&) {
       // The message alone must do.
     }
-    say(text);
+    print_error(text);
   }
   return error_code;
 }

@@ -13,7 +13,7 @@ inline constexpr int error_code = 1;
 inline constexpr int usage_code = 2;
 
 /// Prints a line of its own.
-void say(const std::string& text);
+void print_error(const std::string& text);
 
 /// What a process that does not begin at all may complain of.
 enum class Complaint {
@@ -25,7 +25,7 @@ enum class Complaint {
 
 /// Says why the program does not begin, once for all processes if possible, and returns its exit
 /// code.
-int decline(const Task& task, const std::string& complaint, Complaint kind = Complaint::of_all);
+int usage_error(const Task& task, const std::string& complaint, Complaint kind = Complaint::of_all);
 
 /// How a rank left the function that was launched.
 struct Outcome {

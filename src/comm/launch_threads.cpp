@@ -89,7 +89,7 @@ int launch_on_threads(int ranks, const LaunchOptions& options, const Body& body)
   require_thread_ranks(ranks);
   const std::vector<Place> places(static_cast<std::size_t>(ranks), this_place());
   const std::string note = crowding_note(places);
-  if (!note.empty() && !settings().quiet) say("note: " + note);
+  if (!note.empty() && !settings().quiet) print_error("note: " + note);
 
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
   TeamFailures failures(ranks);

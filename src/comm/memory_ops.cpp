@@ -1,8 +1,8 @@
 #include "comm/memory_ops.hpp"
 
-#include <weft/core/dispatch.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "comm/reduction_kernels.hpp"
 #include "core/copy_on_host.hpp"
@@ -18,7 +18,7 @@ constexpr std::size_t most_at_once = kernels::most_gpu_inputs;
 
 }  // namespace
 
-void copy(ConstMemory from, Memory to) {
+void copy(ConstBufferRef from, BufferRef to) {
   if (from.data == to.data || from.count == 0) return;
   const auto bytes = static_cast<std::size_t>(from.bytes());
   if (from.where.host_accessible() && to.where.host_accessible()) {
@@ -34,7 +34,7 @@ void copy(ConstMemory from, Memory to) {
   }
 }
 
-void copy_and_wait(ConstMemory from, Memory to) {
+void copy_and_wait(ConstBufferRef from, BufferRef to) {
   copy(from, to);
   if (!to.where.host_accessible()) Stream::current(to.where).synchronize();
 }
@@ -42,7 +42,7 @@ void copy_and_wait(ConstMemory from, Memory to) {
 void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const> inputs,
              std::span<void* const> outputs, index_t count) {
   if (!has_op(dtype, op) || op == ReduceOp::avg) [[unlikely]]
-    refuse("{} has no reduction '{}'", name_of(dtype), name_of(op));
+    refuse("{} has no reduction '{}'", to_string(dtype), to_string(op));
   std::span<const void* const> some = inputs;
   std::vector<const void*> further;
   if (where.kind == DeviceKind::cuda) some = inputs.first(std::min(inputs.size(), most_at_once));
@@ -57,7 +57,7 @@ void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const
   }
 }
 
-void divide(Memory data, int ranks) {
+void divide(BufferRef data, int ranks) {
   dispatch(data.where,
            [&](auto device) { kernels::divide(device, data.dtype, data.count, ranks, data.data); });
 }

@@ -55,23 +55,23 @@ MpiCall* MpiCalls::find(const Ticket& ticket) {
   return call.generation == ticket.id >> 32 ? &call : nullptr;
 }
 
-Ticket MpiCalls::finish(MpiCall& call, When when) {
-  if (when == When::later) {
+Ticket MpiCalls::finish(MpiCall& call, CallMode mode) {
+  if (mode == CallMode::nonblocking) {
     return {.id = std::uint64_t{call.generation} << 32 | (call.index + 1)};
   }
-  progress(call, When::now);
+  progress(call, CallMode::blocking);
   return {};
 }
 
-bool MpiCalls::progress(MpiCall& call, When when) {
+bool MpiCalls::progress(MpiCall& call, CallMode mode) {
   for (; call.completed < call.pieces.size(); ++call.completed) {
     MpiPiece& piece = call.pieces[call.completed];
     MPI_Status status;
     int complete = 1;
-    const int code = when == When::now ? MPI_Wait(&piece.request, &status)
-                                       : MPI_Test(&piece.request, &complete, &status);
+    const int code = mode == CallMode::blocking ? MPI_Wait(&piece.request, &status)
+                                                : MPI_Test(&piece.request, &complete, &status);
     if (code == MPI_SUCCESS && complete == 0) return false;
-    check_piece(call, piece, code, status, when);
+    check_piece(call, piece, code, status, mode);
   }
   for (const auto& [from, to] : call.copies) copy_and_wait(from, to);
   release(call);
@@ -79,7 +79,7 @@ bool MpiCalls::progress(MpiCall& call, When when) {
 }
 
 void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status,
-                           When when) {
+                           CallMode mode) {
   int error = MPI_SUCCESS;
   if (code != MPI_SUCCESS) MPI_Error_class(code, &error);
   if (piece.from < 0 || (error != MPI_SUCCESS && error != MPI_ERR_TRUNCATE)) {
@@ -102,7 +102,7 @@ void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code, const
   {
     // A call that blocks is watched already.
     std::optional<WatchedWait> wait;
-    if (when == When::later) wait.emplace(watched_, call.watched);
+    if (mode == CallMode::nonblocking) wait.emplace(watched_, call.watched);
     cancel_receives(call, call.completed + 1);
   }
   release(call);
@@ -134,7 +134,7 @@ void MpiCalls::abandon(const Ticket& ticket) noexcept {
 bool MpiCalls::test(const Ticket& ticket) {
   end_job_if_abandoned();
   MpiCall* call = find(ticket);
-  return call == nullptr || (!has_abandoned_calls() && progress(*call, When::later));
+  return call == nullptr || (!has_abandoned_calls() && progress(*call, CallMode::nonblocking));
 }
 
 void MpiCalls::wait(const Ticket& ticket) {
@@ -142,7 +142,7 @@ void MpiCalls::wait(const Ticket& ticket) {
   MpiCall* call = find(ticket);
   if (call == nullptr) return;
   const WatchedWait wait(watched_, call->watched);
-  progress(*call, When::now);
+  progress(*call, CallMode::blocking);
 }
 
 }  // namespace weft::detail

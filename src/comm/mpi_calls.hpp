@@ -45,7 +45,7 @@ struct MpiCall {
   std::vector<MpiPiece> pieces;
   std::size_t completed = 0;
   /// To be made when all pieces are complete.
-  std::vector<std::pair<ConstMemory, Memory>> copies;
+  std::vector<std::pair<ConstBufferRef, BufferRef>> copies;
   IntParts sent;
   IntParts received;
   Buffer<std::byte> scratch;
@@ -69,7 +69,7 @@ class MpiCalls {
 
   MpiCall& begin(const WatchedCall& watched);
   /// Waits for the call, or gives the ticket to do that later.
-  Ticket finish(MpiCall& call, When when);
+  Ticket finish(MpiCall& call, CallMode mode);
   bool test(const Ticket& ticket);
   void wait(const Ticket& ticket);
   /// Cancels what the call would still receive. MPI cannot cancel the rest: see
@@ -81,9 +81,9 @@ class MpiCalls {
   void release(MpiCall& call);
   MpiCall* find(const Ticket& ticket);
   /// Completes pieces until one is not ready; with When::now, waits for it. True after the last.
-  bool progress(MpiCall& call, When when);
+  bool progress(MpiCall& call, CallMode mode);
   void check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status,
-                   When when);
+                   CallMode mode);
 
   WatchedComm& watched_;
   std::deque<MpiCall> calls_;

@@ -29,8 +29,8 @@ std::byte* room(Buffer<std::byte>& buffer, index_t bytes, Device where) {
   return buffer.data();
 }
 
-ConstMemory copy_of(ConstMemory in, Buffer<std::byte>& buffer) {
-  const Memory made(room(buffer, in.bytes(), in.where), in.count, in.dtype, in.where);
+ConstBufferRef copy_of(ConstBufferRef in, Buffer<std::byte>& buffer) {
+  const BufferRef made(room(buffer, in.bytes(), in.where), in.count, in.dtype, in.where);
   copy_and_wait(in, made);
   return made;
 }
@@ -85,19 +85,21 @@ class MpiTransport final : public Transport {
   bool ordered_on_stream() const override { return false; }
   std::shared_ptr<Transport> split(int color, int key) override;
 
-  Ticket barrier(When when) override;
-  Ticket broadcast(Memory data, int root, When when) override;
-  Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) override;
-  Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) override;
-  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                        When when) override;
-  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) override;
-  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) override;
-  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) override;
-  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                    When when) override;
-  Ticket send(ConstMemory data, int to) override;
-  Ticket recv(Memory data, int from) override;
+  Ticket barrier(CallMode mode) override;
+  Ticket broadcast(BufferRef data, int root, CallMode mode) override;
+  Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override;
+  Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) override;
+  Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                        CallMode mode) override;
+  Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts, CallMode mode) override;
+  Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                CallMode mode) override;
+  Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                 CallMode mode) override;
+  Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                    CallMode mode) override;
+  Ticket send(ConstBufferRef data, int to) override;
+  Ticket recv(BufferRef data, int from) override;
 
   bool test(const Ticket& ticket) override { return calls_.test(ticket); }
   void wait(const Ticket& ticket) override { calls_.wait(ticket); }
@@ -106,23 +108,23 @@ class MpiTransport final : public Transport {
 
  private:
   /// The name of a call, for those who wait in it: that of the call it is a step of, if it is one.
-  const char* name_of(CallKind kind) const {
-    return step_of() != nullptr ? step_of() : weft::name_of(kind).data();
+  const char* to_string(CallKind kind) const {
+    return step_of() != nullptr ? step_of() : weft::to_string(kind).data();
   }
-  WatchedCollective watch(CallKind kind, When when) {
-    return WatchedCollective(*watched_, name_of(kind), when == When::now);
+  WatchedCollective watch(CallKind kind, CallMode mode) {
+    return WatchedCollective(*watched_, to_string(kind), mode == CallMode::blocking);
   }
-  void send_chunks(MpiCall& call, ConstMemory data, int to, int tag);
-  void recv_chunks(MpiCall& call, Memory data, int from, int tag);
-  void broadcast_chunks(MpiCall* call, Memory data, int root);
-  void reduce_chunks(MpiCall* call, ConstMemory in, void* out, ReduceOp op, int root);
+  void send_chunks(MpiCall& call, ConstBufferRef data, int to, int tag);
+  void recv_chunks(MpiCall& call, BufferRef data, int from, int tag);
+  void broadcast_chunks(MpiCall* call, BufferRef data, int root);
+  void reduce_chunks(MpiCall* call, ConstBufferRef in, void* out, ReduceOp op, int root);
   /// MPICH 4.0 crashes when a root other than 0 reduces in place.
-  bool must_be_apart(ConstMemory in, const void* out, int root) const {
+  bool must_be_apart(ConstBufferRef in, const void* out, int root) const {
     return root != 0 && root == rank() && in.data == out && in.count > 0;
   }
-  void reduce_scatter_at_once(MpiCall& call, ConstMemory in, const Parts& parts, Memory out,
-                              ReduceOp op, When when);
-  void all_gather_at_once(MpiCall& call, Memory out, const Parts& parts, When when);
+  void reduce_scatter_at_once(MpiCall& call, ConstBufferRef in, const Parts& parts, BufferRef out,
+                              ReduceOp op, CallMode mode);
+  void all_gather_at_once(MpiCall& call, BufferRef out, const Parts& parts, CallMode mode);
 
   /// Parts that others do not know of travel in one collective call if they are small, and each as
   /// a message of its own if not. Both ranks of a pair know how long the part between them is, so
@@ -132,8 +134,8 @@ class MpiTransport final : public Transport {
     return peer != rank() && !is_large(parts.count(peer));
   }
   /// These return where the small parts are.
-  const void* send_parts(MpiCall& call, ConstMemory in, const Parts& parts);
-  void* recv_parts(MpiCall& call, Memory out, const Parts& parts);
+  const void* send_parts(MpiCall& call, ConstBufferRef in, const Parts& parts);
+  void* recv_parts(MpiCall& call, BufferRef out, const Parts& parts);
 
   OwnedComm owned_;
   MPI_Comm comm_;
@@ -144,7 +146,7 @@ class MpiTransport final : public Transport {
 // Messages. The last chunk of each is shorter than the limit, if need be empty: so a receiver that
 // expects more chunks than were sent sees where the message ends.
 
-void MpiTransport::send_chunks(MpiCall& call, ConstMemory data, int to, int tag) {
+void MpiTransport::send_chunks(MpiCall& call, ConstBufferRef data, int to, int tag) {
   for (index_t first = 0; first <= data.count; first += count_limit) {
     const index_t chunk = std::min(data.count - first, count_limit);
     check(MPI_Isend(data.part(first, chunk).data, static_cast<int>(chunk), native(data.dtype), to,
@@ -153,9 +155,9 @@ void MpiTransport::send_chunks(MpiCall& call, ConstMemory data, int to, int tag)
   }
 }
 
-void MpiTransport::recv_chunks(MpiCall& call, Memory data, int from, int tag) {
+void MpiTransport::recv_chunks(MpiCall& call, BufferRef data, int from, int tag) {
   for (index_t first = 0; first <= data.count; first += count_limit) {
-    const Memory chunk = data.part(first, std::min(data.count - first, count_limit));
+    const BufferRef chunk = data.part(first, std::min(data.count - first, count_limit));
     MPI_Request* request = call.add({.from = from,
                                      .bytes = chunk.bytes(),
                                      .bytes_before = data.part(0, first).bytes(),
@@ -166,32 +168,32 @@ void MpiTransport::recv_chunks(MpiCall& call, Memory data, int from, int tag) {
   }
 }
 
-Ticket MpiTransport::send(ConstMemory data, int to) {
-  MpiCall& call = calls_.begin({.name = name_of(CallKind::send), .peer = to});
+Ticket MpiTransport::send(ConstBufferRef data, int to) {
+  MpiCall& call = calls_.begin({.name = to_string(CallKind::send), .peer = to});
   send_chunks(call, data, to, user_tag);
-  return calls_.finish(call, When::later);
+  return calls_.finish(call, CallMode::nonblocking);
 }
 
-Ticket MpiTransport::recv(Memory data, int from) {
-  MpiCall& call = calls_.begin({.name = name_of(CallKind::recv), .peer = from});
+Ticket MpiTransport::recv(BufferRef data, int from) {
+  MpiCall& call = calls_.begin({.name = to_string(CallKind::recv), .peer = from});
   recv_chunks(call, data, from, user_tag);
-  return calls_.finish(call, When::later);
+  return calls_.finish(call, CallMode::nonblocking);
 }
 
 // Collectives without parts
 
-Ticket MpiTransport::barrier(When when) {
-  const WatchedCollective watched = watch(CallKind::barrier, when);
-  if (when == When::now) {
+Ticket MpiTransport::barrier(CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::barrier, mode);
+  if (mode == CallMode::blocking) {
     check(MPI_Barrier(comm_), "MPI_Barrier");
     return {};
   }
   MpiCall& call = calls_.begin(watched.call());
   check(MPI_Ibarrier(comm_, call.add()), "MPI_Ibarrier");
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
-void MpiTransport::broadcast_chunks(MpiCall* call, Memory data, int root) {
+void MpiTransport::broadcast_chunks(MpiCall* call, BufferRef data, int root) {
   const MPI_Datatype type = native(data.dtype);
   in_chunks(call, data.count, [&](index_t first, int count, MPI_Request* request) {
     void* chunk = data.part(first, count).data;
@@ -201,19 +203,19 @@ void MpiTransport::broadcast_chunks(MpiCall* call, Memory data, int root) {
   });
 }
 
-Ticket MpiTransport::broadcast(Memory data, int root, When when) {
-  const WatchedCollective watched = watch(CallKind::broadcast, when);
-  if (when == When::now) {
+Ticket MpiTransport::broadcast(BufferRef data, int root, CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::broadcast, mode);
+  if (mode == CallMode::blocking) {
     broadcast_chunks(nullptr, data, root);
     return {};
   }
   MpiCall& call = calls_.begin(watched.call());
   broadcast_chunks(&call, data, root);
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
-Ticket MpiTransport::allreduce(ConstMemory in, Memory out, ReduceOp op, When when) {
-  const WatchedCollective watched = watch(CallKind::allreduce, when);
+Ticket MpiTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::allreduce, mode);
   const MPI_Datatype type = native(in.dtype);
   const MPI_Op mpi_op = native(op, in.dtype);
   const auto issue = [&](index_t first, int count, MPI_Request* request) {
@@ -223,21 +225,22 @@ Ticket MpiTransport::allreduce(ConstMemory in, Memory out, ReduceOp op, When whe
                              : MPI_Iallreduce(from, to, count, type, mpi_op, comm_, request),
           "MPI_Allreduce");
   };
-  if (when == When::now) {
+  if (mode == CallMode::blocking) {
     in_chunks(nullptr, in.count, issue);
     return {};
   }
   MpiCall& call = calls_.begin(watched.call());
   in_chunks(&call, in.count, issue);
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
 /// `out` is that of the root.
-void MpiTransport::reduce_chunks(MpiCall* call, ConstMemory in, void* out, ReduceOp op, int root) {
+void MpiTransport::reduce_chunks(MpiCall* call, ConstBufferRef in, void* out, ReduceOp op,
+                                 int root) {
   const MPI_Datatype type = native(in.dtype);
   const MPI_Op mpi_op = native(op, in.dtype);
   const bool writes = rank() == root;
-  const Memory result(writes ? out : nullptr, in.count, in.dtype, in.where);
+  const BufferRef result(writes ? out : nullptr, in.count, in.dtype, in.where);
   in_chunks(call, in.count, [&](index_t first, int count, MPI_Request* request) {
     const void* from = writes && in.data == out ? MPI_IN_PLACE : in.part(first, count).data;
     void* to = writes ? result.part(first, count).data : nullptr;
@@ -247,47 +250,48 @@ void MpiTransport::reduce_chunks(MpiCall* call, ConstMemory in, void* out, Reduc
   });
 }
 
-Ticket MpiTransport::reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) {
-  const WatchedCollective watched = watch(CallKind::reduce, when);
+Ticket MpiTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root,
+                            CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::reduce, mode);
   const bool apart = must_be_apart(in, out.data, root);
-  if (when == When::now && !apart) {
+  if (mode == CallMode::blocking && !apart) {
     reduce_chunks(nullptr, in, out.data, op, root);
     return {};
   }
   MpiCall& call = calls_.begin(watched.call());
   if (apart) in = copy_of(in, call.scratch);
-  reduce_chunks(when == When::now ? nullptr : &call, in, out.data, op, root);
-  return calls_.finish(call, when);
+  reduce_chunks(mode == CallMode::blocking ? nullptr : &call, in, out.data, op, root);
+  return calls_.finish(call, mode);
 }
 
 // Collectives whose parts all ranks know
 
-Ticket MpiTransport::reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                                    When when) {
-  const WatchedCollective watched = watch(CallKind::reduce_scatter, when);
+Ticket MpiTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out,
+                                    ReduceOp op, CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::reduce_scatter, mode);
   MpiCall& call = calls_.begin(watched.call());
   if (parts.extent() <= count_limit && consecutive(parts)) {
-    reduce_scatter_at_once(call, in, parts, out, op, when);
-    return calls_.finish(call, when);
+    reduce_scatter_at_once(call, in, parts, out, op, mode);
+    return calls_.finish(call, mode);
   }
   for (int root = 0; root < size(); ++root) {
-    ConstMemory part = in.part(parts.offset(root), parts.count(root));
+    ConstBufferRef part = in.part(parts.offset(root), parts.count(root));
     if (must_be_apart(part, out.data, root)) part = copy_of(part, call.scratch);
-    reduce_chunks(when == When::now ? nullptr : &call, part, out.data, op, root);
+    reduce_chunks(mode == CallMode::blocking ? nullptr : &call, part, out.data, op, root);
   }
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
-void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstMemory in, const Parts& parts,
-                                          Memory out, ReduceOp op, When when) {
+void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstBufferRef in, const Parts& parts,
+                                          BufferRef out, ReduceOp op, CallMode mode) {
   const MPI_Datatype type = native(in.dtype);
   const MPI_Op mpi_op = native(op, in.dtype);
   void* to = out.data;
   if (out.count > 0 && out.data == in.part(parts.offset(rank()), 0).data) {
     to = room(call.scratch, out.bytes(), out.where);
-    call.copies.emplace_back(ConstMemory(to, out.count, out.dtype, out.where), out);
+    call.copies.emplace_back(ConstBufferRef(to, out.count, out.dtype, out.where), out);
   }
-  MPI_Request* request = when == When::now ? nullptr : call.add();
+  MPI_Request* request = mode == CallMode::blocking ? nullptr : call.add();
   if (parts.even()) {
     const int count = static_cast<int>(parts.count(0));
     check(request == nullptr
@@ -303,25 +307,27 @@ void MpiTransport::reduce_scatter_at_once(MpiCall& call, ConstMemory in, const P
         "MPI_Reduce_scatter");
 }
 
-Ticket MpiTransport::all_gather(ConstMemory in, Memory out, const Parts& parts, When when) {
-  const WatchedCollective watched = watch(CallKind::all_gather, when);
+Ticket MpiTransport::all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
+                                CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::all_gather, mode);
   // MPI wants it in place on all ranks or on none, and would make this copy itself.
   copy_and_wait(in, out.part(parts.offset(rank()), parts.count(rank())));
   MpiCall& call = calls_.begin(watched.call());
   if (parts.extent() <= count_limit) {
-    all_gather_at_once(call, out, parts, when);
-    return calls_.finish(call, when);
+    all_gather_at_once(call, out, parts, mode);
+    return calls_.finish(call, mode);
   }
   for (int root = 0; root < size(); ++root) {
-    broadcast_chunks(when == When::now ? nullptr : &call,
+    broadcast_chunks(mode == CallMode::blocking ? nullptr : &call,
                      out.part(parts.offset(root), parts.count(root)), root);
   }
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
-void MpiTransport::all_gather_at_once(MpiCall& call, Memory out, const Parts& parts, When when) {
+void MpiTransport::all_gather_at_once(MpiCall& call, BufferRef out, const Parts& parts,
+                                      CallMode mode) {
   const MPI_Datatype type = native(out.dtype);
-  MPI_Request* request = when == When::now ? nullptr : call.add();
+  MPI_Request* request = mode == CallMode::blocking ? nullptr : call.add();
   if (parts.even()) {
     const int count = static_cast<int>(parts.count(0));
     check(request == nullptr
@@ -342,7 +348,7 @@ void MpiTransport::all_gather_at_once(MpiCall& call, Memory out, const Parts& pa
 // Collectives whose parts not all ranks know: even parts here may be uneven elsewhere, so that only
 // the calls for uneven parts match on all ranks.
 
-const void* MpiTransport::send_parts(MpiCall& call, ConstMemory in, const Parts& parts) {
+const void* MpiTransport::send_parts(MpiCall& call, ConstBufferRef in, const Parts& parts) {
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank() || !is_large(parts.count(peer))) continue;
     send_chunks(call, in.part(parts.offset(peer), parts.count(peer)), peer, collective_tag);
@@ -351,8 +357,8 @@ const void* MpiTransport::send_parts(MpiCall& call, ConstMemory in, const Parts&
   if (parts.extent() <= count_limit) return in.data;
 
   const index_t count = call.sent.pack();
-  const Memory packed(room(call.send_scratch, count * size_of(in.dtype), in.where), count, in.dtype,
-                      in.where);
+  const BufferRef packed(room(call.send_scratch, count * size_of(in.dtype), in.where), count,
+                         in.dtype, in.where);
   for (int peer = 0; peer < size(); ++peer) {
     const auto at = static_cast<std::size_t>(peer);
     copy_and_wait(in.part(parts.offset(peer), call.sent.counts[at]),
@@ -361,7 +367,7 @@ const void* MpiTransport::send_parts(MpiCall& call, ConstMemory in, const Parts&
   return packed.data;
 }
 
-void* MpiTransport::recv_parts(MpiCall& call, Memory out, const Parts& parts) {
+void* MpiTransport::recv_parts(MpiCall& call, BufferRef out, const Parts& parts) {
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank() || !is_large(parts.count(peer))) continue;
     recv_chunks(call, out.part(parts.offset(peer), parts.count(peer)), peer, collective_tag);
@@ -370,8 +376,8 @@ void* MpiTransport::recv_parts(MpiCall& call, Memory out, const Parts& parts) {
   if (parts.extent() <= count_limit) return out.data;
 
   const index_t count = call.received.pack();
-  const Memory packed(room(call.recv_scratch, count * size_of(out.dtype), out.where), count,
-                      out.dtype, out.where);
+  const BufferRef packed(room(call.recv_scratch, count * size_of(out.dtype), out.where), count,
+                         out.dtype, out.where);
   for (int peer = 0; peer < size(); ++peer) {
     const auto at = static_cast<std::size_t>(peer);
     const index_t part = call.received.counts[at];
@@ -381,8 +387,9 @@ void* MpiTransport::recv_parts(MpiCall& call, Memory out, const Parts& parts) {
   return packed.data;
 }
 
-Ticket MpiTransport::gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) {
-  const WatchedCollective watched = watch(CallKind::gather, when);
+Ticket MpiTransport::gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                            CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::gather, mode);
   MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(in.dtype);
   const void* from = in.data;
@@ -398,16 +405,17 @@ Ticket MpiTransport::gather(ConstMemory in, Memory out, const Parts& parts, int 
     count = static_cast<int>(in.count);
   }
   const auto& [counts, offsets] = call.received;
-  check(when == When::now
+  check(mode == CallMode::blocking
             ? MPI_Gatherv(from, count, type, to, counts.data(), offsets.data(), type, root, comm_)
             : MPI_Igatherv(from, count, type, to, counts.data(), offsets.data(), type, root, comm_,
                            call.add()),
         "MPI_Gatherv");
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
-Ticket MpiTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) {
-  const WatchedCollective watched = watch(CallKind::scatter, when);
+Ticket MpiTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                             CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::scatter, mode);
   MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(out.dtype);
   const void* from = nullptr;
@@ -424,17 +432,17 @@ Ticket MpiTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int
     count = static_cast<int>(out.count);
   }
   const auto& [counts, offsets] = call.sent;
-  check(when == When::now
+  check(mode == CallMode::blocking
             ? MPI_Scatterv(from, counts.data(), offsets.data(), type, to, count, type, root, comm_)
             : MPI_Iscatterv(from, counts.data(), offsets.data(), type, to, count, type, root, comm_,
                             call.add()),
         "MPI_Scatterv");
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
-Ticket MpiTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
-                                const Parts& received, When when) {
-  const WatchedCollective watched = watch(CallKind::all_to_all, when);
+Ticket MpiTransport::all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
+                                const Parts& received, CallMode mode) {
+  const WatchedCollective watched = watch(CallKind::all_to_all, mode);
   MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(in.dtype);
   if (in.data == out.data) in = copy_of(in, call.scratch);
@@ -446,12 +454,13 @@ Ticket MpiTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
   const int* send_offsets = call.sent.offsets.data();
   const int* recv_counts = call.received.counts.data();
   const int* recv_offsets = call.received.offsets.data();
-  check(when == When::now ? MPI_Alltoallv(from, send_counts, send_offsets, type, to, recv_counts,
-                                          recv_offsets, type, comm_)
-                          : MPI_Ialltoallv(from, send_counts, send_offsets, type, to, recv_counts,
-                                           recv_offsets, type, comm_, call.add()),
+  check(mode == CallMode::blocking
+            ? MPI_Alltoallv(from, send_counts, send_offsets, type, to, recv_counts, recv_offsets,
+                            type, comm_)
+            : MPI_Ialltoallv(from, send_counts, send_offsets, type, to, recv_counts, recv_offsets,
+                             type, comm_, call.add()),
         "MPI_Alltoallv");
-  return calls_.finish(call, when);
+  return calls_.finish(call, mode);
 }
 
 // The job

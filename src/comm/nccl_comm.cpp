@@ -20,10 +20,10 @@ using Clock = std::chrono::steady_clock;
 
 /// One thread for all communicators of the process, from the first one on. Never destroyed, as
 /// communicators may be later than anything.
-class Watchman {
+class NcclWatchdog {
  public:
-  static Watchman& instance() {
-    static auto& watchman = *new Watchman;
+  static NcclWatchdog& instance() {
+    static auto& watchman = *new NcclWatchdog;
     return watchman;
   }
 
@@ -37,7 +37,7 @@ class Watchman {
   }
 
  private:
-  Watchman() {
+  NcclWatchdog() {
     std::thread([this] { run(); }).detach();
   }
   [[noreturn]] void run() {
@@ -97,15 +97,15 @@ NcclComm::NcclComm(ncclUniqueId id, const std::shared_ptr<Transport>& host, Devi
     : host_(host) {
   Stream::current(device);  // makes the GPU the current one
   comm_ = init_rank(id, *host, device);
-  Watchman::instance().add(this);
+  NcclWatchdog::instance().add(this);
 }
 
 NcclComm::NcclComm(ncclComm_t comm, const NcclComm& parent) : host_(parent.host_), comm_(comm) {
-  Watchman::instance().add(this);
+  NcclWatchdog::instance().add(this);
 }
 
 NcclComm::~NcclComm() {
-  Watchman::instance().remove(this);
+  NcclWatchdog::instance().remove(this);
   if (broken_) return;
   // Destroying waits for what is under way, which with an error on its way may never end.
   if (std::uncaught_exceptions() > 0) {

@@ -47,7 +47,7 @@ Element element_of(DType dtype) {
 }
 
 ncclDataType_t type_of(DType dtype) { return element_of(dtype).type; }
-std::size_t pieces(const ConstMemory& memory) {
+std::size_t pieces(const ConstBufferRef& memory) {
   return static_cast<std::size_t>(memory.count * element_of(memory.dtype).pieces);
 }
 
@@ -89,26 +89,28 @@ class NcclTransport final : public Transport {
       : Transport(rank, size),
         comm_(std::move(comm)),
         device_(device),
-        beside_(Stream::make(device)),
+        side_stream_(Stream::make(device)),
         self_(make_self_transport()) {}
 
   std::string_view name() const override { return "nccl"; }
   bool accepts(Device device) const override { return device == device_; }
   std::shared_ptr<Transport> split(int color, int key) override;
 
-  Ticket barrier(When when) override;
-  Ticket broadcast(Memory data, int root, When when) override;
-  Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) override;
-  Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) override;
-  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                        When when) override;
-  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) override;
-  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) override;
-  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) override;
-  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                    When when) override;
-  Ticket send(ConstMemory data, int to) override;
-  Ticket recv(Memory data, int from) override;
+  Ticket barrier(CallMode mode) override;
+  Ticket broadcast(BufferRef data, int root, CallMode mode) override;
+  Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override;
+  Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) override;
+  Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                        CallMode mode) override;
+  Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts, CallMode mode) override;
+  Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                CallMode mode) override;
+  Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                 CallMode mode) override;
+  Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                    CallMode mode) override;
+  Ticket send(ConstBufferRef data, int to) override;
+  Ticket recv(BufferRef data, int from) override;
   void flush() override;
 
   bool test(const Ticket& ticket) override;
@@ -118,14 +120,14 @@ class NcclTransport final : public Transport {
 
  private:
   struct Message {
-    ConstMemory out;  // one of the two
-    Memory in;
+    ConstBufferRef out;  // one of the two
+    BufferRef in;
     int peer;
   };
 
   /// Issues what f(communicator, stream) calls, now or beside.
   template <class F>
-  Ticket issue(const char* name, When when, F f);
+  Ticket issue(const char* name, CallMode mode, F f);
   template <class F>
   void call(const char* name, const Stream& stream, F f) {
     auto* const handle = static_cast<cudaStream_t>(stream.handle());
@@ -133,8 +135,8 @@ class NcclTransport final : public Transport {
   }
   /// The same within a group: f(communicator, stream, codes).
   template <class F>
-  Ticket issue_group(const char* name, When when, F f) {
-    return issue(name, when, [&](ncclComm_t comm, cudaStream_t stream) {
+  Ticket issue_group(const char* name, CallMode mode, F f) {
+    return issue(name, mode, [&](ncclComm_t comm, cudaStream_t stream) {
       Codes codes;
       codes << ncclGroupStart();
       f(comm, stream, codes);
@@ -148,19 +150,20 @@ class NcclTransport final : public Transport {
   Event& event(std::uint64_t number) { return events_[number % events_.size()]; }
 
   /// Exchanges parts with all peers, in a group; this rank's own are copied.
-  Ticket exchange(ConstMemory in, const Parts& sent, Memory out, const Parts& received, When when);
+  Ticket exchange(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                  CallMode mode);
 
   // Reductions that NCCL does not know: everybody's elements are brought together and combined in
   // the order of ranks.
   std::byte* room(index_t bytes);
-  void combine_rows(const std::byte* rows, DType dtype, ReduceOp op, Memory out);
-  Ticket allreduce_by_hand(ConstMemory in, Memory out, ReduceOp op);
-  Ticket reduce_by_hand(ConstMemory in, Memory out, ReduceOp op, int root);
-  Ticket reduce_scatter_by_hand(ConstMemory in, const Parts& parts, Memory out, ReduceOp op);
+  void combine_rows(const std::byte* rows, DType dtype, ReduceOp op, BufferRef out);
+  Ticket allreduce_by_hand(ConstBufferRef in, BufferRef out, ReduceOp op);
+  Ticket reduce_by_hand(ConstBufferRef in, BufferRef out, ReduceOp op, int root);
+  Ticket reduce_scatter_by_hand(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op);
 
   std::unique_ptr<NcclComm> comm_;
   Device device_;
-  Stream beside_;
+  Stream side_stream_;
   std::shared_ptr<Transport> self_;  // messages to oneself
   std::vector<Message> held_;        // until flush
   Event forked_;
@@ -174,23 +177,23 @@ class NcclTransport final : public Transport {
 
 void NcclTransport::fork() {
   forked_.record(Stream::current(device_));
-  beside_.wait(forked_);
+  side_stream_.wait(forked_);
 }
 
 Ticket NcclTransport::join() {
-  event(++joined_).record(beside_);
+  event(++joined_).record(side_stream_);
   return {.kind = issued, .peer = 0, .id = joined_};
 }
 
 template <class F>
-Ticket NcclTransport::issue(const char* name, When when, F f) {
+Ticket NcclTransport::issue(const char* name, CallMode mode, F f) {
   flush();
-  if (when == When::now) {
+  if (mode == CallMode::blocking) {
     call(name, Stream::current(device_), f);
     return {};
   }
   fork();
-  call(name, beside_, f);
+  call(name, side_stream_, f);
   return join();
 }
 
@@ -221,7 +224,7 @@ void NcclTransport::abandon(const Ticket& ticket) noexcept {
 // Messages are held back until somebody waits for one: a send alone would keep the stream from the
 // receive behind it.
 
-Ticket NcclTransport::send(ConstMemory data, int to) {
+Ticket NcclTransport::send(ConstBufferRef data, int to) {
   if (to == rank()) {
     Ticket ticket = self_->send(data, 0);
     ticket.kind = to_self;
@@ -231,7 +234,7 @@ Ticket NcclTransport::send(ConstMemory data, int to) {
   return {.kind = issued, .peer = to, .id = joined_ + 1};
 }
 
-Ticket NcclTransport::recv(Memory data, int from) {
+Ticket NcclTransport::recv(BufferRef data, int from) {
   if (from == rank()) {
     Ticket ticket = self_->recv(data, 0);
     ticket.kind = to_self;
@@ -244,7 +247,7 @@ Ticket NcclTransport::recv(Memory data, int from) {
 void NcclTransport::flush() {
   if (held_.empty()) return;
   fork();
-  call("messages", beside_, [&](ncclComm_t comm, cudaStream_t stream) {
+  call("messages", side_stream_, [&](ncclComm_t comm, cudaStream_t stream) {
     Codes codes;
     codes << ncclGroupStart();
     for (const Message& each : held_) {
@@ -265,31 +268,33 @@ void NcclTransport::flush() {
 
 // Collectives that move data
 
-Ticket NcclTransport::barrier(When) {
-  const ConstMemory token(room(1), 1, DType::u8, device_);
-  allreduce(token, Memory(scratch_.data(), 1, DType::u8, device_), ReduceOp::max, When::now);
+Ticket NcclTransport::barrier(CallMode) {
+  const ConstBufferRef token(room(1), 1, DType::u8, device_);
+  allreduce(token, BufferRef(scratch_.data(), 1, DType::u8, device_), ReduceOp::max,
+            CallMode::blocking);
   Stream::current(device_).synchronize();
   return {};
 }
 
-Ticket NcclTransport::broadcast(Memory data, int root, When when) {
-  return issue("ncclBroadcast", when, [&](ncclComm_t comm, cudaStream_t stream) {
+Ticket NcclTransport::broadcast(BufferRef data, int root, CallMode mode) {
+  return issue("ncclBroadcast", mode, [&](ncclComm_t comm, cudaStream_t stream) {
     return ncclBroadcast(data.data, data.data, pieces(data), type_of(data.dtype), root, comm,
                          stream);
   });
 }
 
-Ticket NcclTransport::all_gather(ConstMemory in, Memory out, const Parts& parts, When when) {
+Ticket NcclTransport::all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
+                                 CallMode mode) {
   const ncclDataType_t type = type_of(in.dtype);
   if (parts.even()) {
-    return issue("ncclAllGather", when, [&](ncclComm_t comm, cudaStream_t stream) {
+    return issue("ncclAllGather", mode, [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclAllGather(in.data, out.data, pieces(in), type, comm, stream);
     });
   }
   return issue_group(
-      "ncclBroadcast", when, [&](ncclComm_t comm, cudaStream_t stream, Codes& codes) {
+      "ncclBroadcast", mode, [&](ncclComm_t comm, cudaStream_t stream, Codes& codes) {
         for (int root = 0; root < size(); ++root) {
-          const Memory part = out.part(parts.offset(root), parts.count(root));
+          const BufferRef part = out.part(parts.offset(root), parts.count(root));
           if (part.count == 0) continue;
           const void* from = root == rank() ? in.data : part.data;
           codes << ncclBroadcast(from, part.data, pieces(part), type, root, comm, stream);
@@ -297,22 +302,22 @@ Ticket NcclTransport::all_gather(ConstMemory in, Memory out, const Parts& parts,
       });
 }
 
-Ticket NcclTransport::exchange(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                               When when) {
+Ticket NcclTransport::exchange(ConstBufferRef in, const Parts& sent, BufferRef out,
+                               const Parts& received, CallMode mode) {
   const ncclDataType_t type = type_of(in.dtype);
   if (sent.ranks() > 0 && received.ranks() > 0) {
     copy(in.part(sent.offset(rank()), sent.count(rank())),
          out.part(received.offset(rank()), received.count(rank())));
   }
-  return issue_group("messages", when, [&](ncclComm_t comm, cudaStream_t stream, Codes& codes) {
+  return issue_group("messages", mode, [&](ncclComm_t comm, cudaStream_t stream, Codes& codes) {
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       if (peer < sent.ranks() && sent.count(peer) > 0) {
-        const ConstMemory part = in.part(sent.offset(peer), sent.count(peer));
+        const ConstBufferRef part = in.part(sent.offset(peer), sent.count(peer));
         codes << ncclSend(part.data, pieces(part), type, peer, comm, stream);
       }
       if (peer < received.ranks() && received.count(peer) > 0) {
-        const Memory part = out.part(received.offset(peer), received.count(peer));
+        const BufferRef part = out.part(received.offset(peer), received.count(peer));
         codes << ncclRecv(part.data, pieces(part), type, peer, comm, stream);
       }
     }
@@ -326,51 +331,54 @@ Parts only(int ranks, int rank, index_t count) {
   return Parts(std::move(counts));
 }
 
-Ticket NcclTransport::gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) {
+Ticket NcclTransport::gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                             CallMode mode) {
   const Parts sent = only(size(), root, in.count);
-  return exchange(in, sent, out, rank() == root ? parts : Parts(), when);
+  return exchange(in, sent, out, rank() == root ? parts : Parts(), mode);
 }
 
-Ticket NcclTransport::scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) {
+Ticket NcclTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                              CallMode mode) {
   const Parts received = only(size(), root, out.count);
-  return exchange(in, rank() == root ? parts : Parts(), out, received, when);
+  return exchange(in, rank() == root ? parts : Parts(), out, received, mode);
 }
 
-Ticket NcclTransport::all_to_all(ConstMemory in, const Parts& sent, Memory out,
-                                 const Parts& received, When when) {
-  return exchange(in, sent, out, received, when);
+Ticket NcclTransport::all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
+                                 const Parts& received, CallMode mode) {
+  return exchange(in, sent, out, received, mode);
 }
 
 // Reductions
 
-Ticket NcclTransport::allreduce(ConstMemory in, Memory out, ReduceOp op, When when) {
+Ticket NcclTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) {
   if (!is_native(in.dtype, op)) return allreduce_by_hand(in, out, op);
-  return issue("ncclAllReduce", when, [&](ncclComm_t comm, cudaStream_t stream) {
+  return issue("ncclAllReduce", mode, [&](ncclComm_t comm, cudaStream_t stream) {
     return ncclAllReduce(in.data, out.data, pieces(in), type_of(in.dtype), native(op), comm,
                          stream);
   });
 }
 
-Ticket NcclTransport::reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) {
+Ticket NcclTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root,
+                             CallMode mode) {
   if (!is_native(in.dtype, op)) return reduce_by_hand(in, out, op, root);
-  return issue("ncclReduce", when, [&](ncclComm_t comm, cudaStream_t stream) {
+  return issue("ncclReduce", mode, [&](ncclComm_t comm, cudaStream_t stream) {
     return ncclReduce(in.data, out.data, pieces(in), type_of(in.dtype), native(op), root, comm,
                       stream);
   });
 }
 
-Ticket NcclTransport::reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                                     When when) {
+Ticket NcclTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out,
+                                     ReduceOp op, CallMode mode) {
   if (!is_native(in.dtype, op)) return reduce_scatter_by_hand(in, parts, out, op);
   const ncclDataType_t type = type_of(in.dtype);
   if (parts.even()) {
-    return issue("ncclReduceScatter", when, [&](ncclComm_t comm, cudaStream_t stream) {
+    return issue("ncclReduceScatter", mode, [&](ncclComm_t comm, cudaStream_t stream) {
       return ncclReduceScatter(in.data, out.data, pieces(out), type, native(op), comm, stream);
     });
   }
-  return issue_group("ncclReduce", when, [&](ncclComm_t comm, cudaStream_t stream, Codes& codes) {
+  return issue_group("ncclReduce", mode, [&](ncclComm_t comm, cudaStream_t stream, Codes& codes) {
     for (int root = 0; root < size(); ++root) {
-      const ConstMemory part = in.part(parts.offset(root), parts.count(root));
+      const ConstBufferRef part = in.part(parts.offset(root), parts.count(root));
       if (part.count == 0) continue;
       codes << ncclReduce(part.data, out.data, pieces(part), type, native(op), root, comm, stream);
     }
@@ -382,39 +390,39 @@ std::byte* NcclTransport::room(index_t bytes) {
   return scratch_.data();
 }
 
-void NcclTransport::combine_rows(const std::byte* rows, DType dtype, ReduceOp op, Memory out) {
+void NcclTransport::combine_rows(const std::byte* rows, DType dtype, ReduceOp op, BufferRef out) {
   inputs_.clear();
   for (int peer = 0; peer < size(); ++peer) inputs_.push_back(rows + peer * out.bytes());
   void* const outputs[] = {out.data};
   combine(device_, dtype, op, inputs_, outputs, out.count);
 }
 
-Ticket NcclTransport::allreduce_by_hand(ConstMemory in, Memory out, ReduceOp op) {
+Ticket NcclTransport::allreduce_by_hand(ConstBufferRef in, BufferRef out, ReduceOp op) {
   Parts rows;
   rows.make_even(size(), in.count);
-  const Memory all(room(rows.extent() * size_of(in.dtype)), rows.extent(), in.dtype, device_);
-  all_gather(in, all, rows, When::now);
+  const BufferRef all(room(rows.extent() * size_of(in.dtype)), rows.extent(), in.dtype, device_);
+  all_gather(in, all, rows, CallMode::blocking);
   combine_rows(scratch_.data(), in.dtype, op, out);
   return {};
 }
 
-Ticket NcclTransport::reduce_by_hand(ConstMemory in, Memory out, ReduceOp op, int root) {
+Ticket NcclTransport::reduce_by_hand(ConstBufferRef in, BufferRef out, ReduceOp op, int root) {
   Parts rows;
   rows.make_even(size(), in.count);
   const bool here = rank() == root;
   const index_t count = here ? rows.extent() : 0;
-  const Memory all(room(count * size_of(in.dtype)), count, in.dtype, device_);
-  gather(in, all, rows, root, When::now);
+  const BufferRef all(room(count * size_of(in.dtype)), count, in.dtype, device_);
+  gather(in, all, rows, root, CallMode::blocking);
   if (here) combine_rows(scratch_.data(), in.dtype, op, out);
   return {};
 }
 
-Ticket NcclTransport::reduce_scatter_by_hand(ConstMemory in, const Parts& parts, Memory out,
+Ticket NcclTransport::reduce_scatter_by_hand(ConstBufferRef in, const Parts& parts, BufferRef out,
                                              ReduceOp op) {
   Parts rows;
   rows.make_even(size(), out.count);
-  const Memory all(room(rows.extent() * size_of(in.dtype)), rows.extent(), in.dtype, device_);
-  exchange(in, parts, all, rows, When::now);
+  const BufferRef all(room(rows.extent() * size_of(in.dtype)), rows.extent(), in.dtype, device_);
+  exchange(in, parts, all, rows, CallMode::blocking);
   combine_rows(scratch_.data(), in.dtype, op, out);
   return {};
 }
@@ -439,12 +447,13 @@ std::shared_ptr<Transport> NcclTransport::split(int color, int key) {
 /// Throws the same error on all ranks if one of them has a complaint.
 void agree(Transport& host, const std::string& complaint) {
   std::int32_t failed = complaint.empty() ? host.size() : host.rank();
-  host.allreduce(ConstMemory(&failed, 1), Memory(&failed, 1), ReduceOp::min, When::now);
+  host.allreduce(ConstBufferRef(&failed, 1), BufferRef(&failed, 1), ReduceOp::min,
+                 CallMode::blocking);
   if (failed == host.size()) return;
   std::array<char, 512> text = {};
   complaint.copy(text.data(), text.size() - 1);
   host.broadcast({text.data(), static_cast<index_t>(text.size()), DType::u8, Device::cpu()}, failed,
-                 When::now);
+                 CallMode::blocking);
   throw AgreedError(fmt::format("NCCL cannot be used: rank {}: {}", failed, text.data()));
 }
 
@@ -465,7 +474,8 @@ std::shared_ptr<Transport> make_nccl_transport(const std::shared_ptr<Transport>&
       complaint = fmt::format("ncclGetUniqueId: {}", ncclGetErrorString(code));
   }
   agree(*host, complaint);
-  host->broadcast({id.internal, sizeof(id.internal), DType::u8, Device::cpu()}, 0, When::now);
+  host->broadcast({id.internal, sizeof(id.internal), DType::u8, Device::cpu()}, 0,
+                  CallMode::blocking);
   std::unique_ptr<NcclComm> comm;
   try {
     comm = std::make_unique<NcclComm>(id, host, device);

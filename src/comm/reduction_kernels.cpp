@@ -1,8 +1,8 @@
 #include "comm/reduction_kernels.hpp"
 
-#include <weft/core/complex.hpp>
-#include <weft/core/for_each.hpp>
 #include <weft/core/scalars.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/for_each.hpp>
 
 #include <algorithm>
 #include <type_traits>

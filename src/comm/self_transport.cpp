@@ -20,34 +20,39 @@ class SelfTransport final : public Transport {
     return color < 0 ? nullptr : make_self_transport();
   }
 
-  Ticket barrier(When) override { return {}; }
-  Ticket broadcast(Memory, int, When) override { return {}; }
-  Ticket allreduce(ConstMemory in, Memory out, ReduceOp, When) override { return copy(in, out); }
-  Ticket reduce(ConstMemory in, Memory out, ReduceOp, int, When) override { return copy(in, out); }
-  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp, When) override {
+  Ticket barrier(CallMode) override { return {}; }
+  Ticket broadcast(BufferRef, int, CallMode) override { return {}; }
+  Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp, CallMode) override {
+    return copy(in, out);
+  }
+  Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp, int, CallMode) override {
+    return copy(in, out);
+  }
+  Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp,
+                        CallMode) override {
     return copy(in.part(parts.offset(0), parts.count(0)), out);
   }
-  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When) override {
+  Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts, CallMode) override {
     return copy(in, out.part(parts.offset(0), parts.count(0)));
   }
-  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int, When) override {
+  Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int, CallMode) override {
     return copy(in, out.part(parts.offset(0), parts.count(0)));
   }
-  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int, When) override {
+  Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int, CallMode) override {
     return copy(in.part(parts.offset(0), parts.count(0)), out);
   }
-  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                    When) override {
+  Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                    CallMode) override {
     return copy(in.part(sent.offset(0), sent.count(0)),
                 out.part(received.offset(0), received.count(0)));
   }
 
-  Ticket send(ConstMemory data, int) override {
+  Ticket send(ConstBufferRef data, int) override {
     sends_.push_back(data);
     match();
     return {.kind = 0, .peer = 0, .id = ++sent_};
   }
-  Ticket recv(Memory data, int) override {
+  Ticket recv(BufferRef data, int) override {
     recvs_.push_back(data);
     match();
     return {.kind = 1, .peer = 0, .id = ++received_};
@@ -71,15 +76,15 @@ class SelfTransport final : public Transport {
   void abort(const std::string&) noexcept override {}
 
  private:
-  static Ticket copy(ConstMemory in, Memory out) {
+  static Ticket copy(ConstBufferRef in, BufferRef out) {
     detail::copy(in, out);
     return {};
   }
 
   void match() {
     while (!sends_.empty() && !recvs_.empty()) {
-      const ConstMemory from = sends_.front();
-      const Memory to = recvs_.front();
+      const ConstBufferRef from = sends_.front();
+      const BufferRef to = recvs_.front();
       sends_.pop_front();
       recvs_.pop_front();
       ++matched_;
@@ -91,8 +96,8 @@ class SelfTransport final : public Transport {
     }
   }
 
-  std::deque<ConstMemory> sends_;
-  std::deque<Memory> recvs_;
+  std::deque<ConstBufferRef> sends_;
+  std::deque<BufferRef> recvs_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   std::uint64_t matched_ = 0;

@@ -6,7 +6,7 @@
 
 namespace weft {
 
-std::string_view name_of(CallKind kind) {
+std::string_view to_string(CallKind kind) {
   static constexpr std::array<std::string_view, call_kinds> names = {
       "barrier", "broadcast",  "allreduce", "reduce", "reduce_scatter", "all_gather", "gather",
       "scatter", "all_to_all", "send",      "recv"};
@@ -46,8 +46,9 @@ std::string to_string(const Stats& stats) {
     const auto kind = static_cast<CallKind>(index);
     const CallStats& each = stats[kind];
     if (each.calls == 0) continue;
-    text += fmt::format("{:<15}{:>8}{:>10}{:>14}{:>12}{:>12}{:>12.6f}\n", name_of(kind), each.calls,
-                        each.messages, each.bytes, each.smallest, each.largest, each.seconds);
+    text +=
+        fmt::format("{:<15}{:>8}{:>10}{:>14}{:>12}{:>12}{:>12.6f}\n", to_string(kind), each.calls,
+                    each.messages, each.bytes, each.smallest, each.largest, each.seconds);
   }
   return text;
 }

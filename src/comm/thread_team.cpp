@@ -2,12 +2,12 @@
 
 namespace weft::detail {
 
-std::uint64_t Mailbox::post(ConstMemory message) {
+std::uint64_t Mailbox::post(ConstBufferRef message) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = posted_.load(std::memory_order_relaxed);
   const std::uint64_t first = taken();
   if (number - first == ring_.size()) {
-    std::vector<ConstMemory> larger(2 * ring_.size());
+    std::vector<ConstBufferRef> larger(2 * ring_.size());
     for (std::uint64_t i = first; i < number; ++i) {
       larger[i % larger.size()] = ring_[i % ring_.size()];
     }
@@ -18,7 +18,7 @@ std::uint64_t Mailbox::post(ConstMemory message) {
   return number + 1;
 }
 
-ConstMemory Mailbox::front() {
+ConstBufferRef Mailbox::front() {
   const std::lock_guard lock(mutex_);
   return ring_[taken() % ring_.size()];
 }

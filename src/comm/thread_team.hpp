@@ -25,8 +25,8 @@ struct CollectiveCall {
   int root = 0;
   /// The data travels in the slot itself; peers do not touch `in` and `out`.
   bool eager = false;
-  ConstMemory in = {};
-  Memory out = {};
+  ConstBufferRef in = {};
+  BufferRef out = {};
   /// How `in` is divided (reduce_scatter, scatter, all_to_all).
   const Parts* in_parts = nullptr;
   /// How `out` is divided (all_gather, gather, all_to_all).
@@ -74,16 +74,16 @@ class alignas(128) Mailbox {
   Event read;
 
   /// Returns the number of the message, from 1.
-  std::uint64_t post(ConstMemory message);
+  std::uint64_t post(ConstBufferRef message);
   bool has_message() const { return posted_.load(std::memory_order_acquire) > taken(); }
-  ConstMemory front();
+  ConstBufferRef front();
   void pop();
   /// How many messages the receiver is done with.
   std::uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
 
  private:
   std::mutex mutex_;
-  std::vector<ConstMemory> ring_ = std::vector<ConstMemory>(4);
+  std::vector<ConstBufferRef> ring_ = std::vector<ConstBufferRef>(4);
   std::atomic<std::uint64_t> posted_{0};
   std::atomic<std::uint64_t> taken_{0};
 };

@@ -71,12 +71,12 @@ std::string_view ThreadTransport::call_of(const Ticket& ticket) {
   if (step_of() != nullptr) return step_of();
   switch (ticket.kind) {
     case sending:
-    case gpu_sending: return name_of(CallKind::send);
-    case receiving: return name_of(CallKind::recv);
+    case gpu_sending: return to_string(CallKind::send);
+    case receiving: return to_string(CallKind::recv);
     default: break;
   }
   // Collectives are worked in order: it is the first of those that are under way.
-  return name_of(slot(rank(), std::min(worked_, ticket.id - 1)).call.kind);
+  return to_string(slot(rank(), std::min(worked_, ticket.id - 1)).call.kind);
 }
 
 bool ThreadTransport::waits_for(int peer, const Ticket& ticket) {
@@ -159,7 +159,7 @@ void ThreadTransport::order_after(const Ticket& ticket) {
   }
 }
 
-Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
+Ticket ThreadTransport::begin(const CollectiveCall& call, CallMode mode) {
   leave_if_failed();
   const std::uint64_t sequence = announced_;
   if (sequence >= collective_depth) {
@@ -180,12 +180,12 @@ Ticket ThreadTransport::begin(const CollectiveCall& call, When when) {
 
   const Ticket ticket = {
       .kind = on_gpu(call.in.where) ? gpu_collective : collective, .peer = 0, .id = sequence + 1};
-  if (when == When::later) return ticket;
+  if (mode == CallMode::nonblocking) return ticket;
   wait(ticket);
   return {};
 }
 
-Ticket ThreadTransport::send(ConstMemory data, int to) {
+Ticket ThreadTransport::send(ConstBufferRef data, int to) {
   leave_if_failed();
   Mailbox& mailbox = team_->mailbox(rank(), to);
   const bool gpu = on_gpu(data.where);
@@ -276,7 +276,7 @@ void ThreadTransport::progress_messages() {
       {
         const BusyMark busy(board_.busy);
         if (job().stopped()) break;
-        const ConstMemory from = mailbox.front();
+        const ConstBufferRef from = mailbox.front();
         sent = from.bytes();
         if (sent == room) take(mailbox, peer, from, awaited);
         mailbox.pop();
@@ -291,7 +291,8 @@ void ThreadTransport::progress_messages() {
   }
 }
 
-void ThreadTransport::take(Mailbox& mailbox, int peer, ConstMemory from, const Awaited& awaited) {
+void ThreadTransport::take(Mailbox& mailbox, int peer, ConstBufferRef from,
+                           const Awaited& awaited) {
   const auto get = [&] {
     if (awaited.reader != nullptr) {
       awaited.reader->read(peer, from.data);
@@ -322,8 +323,8 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
   const Step step(*this, "split");
   const Choice mine = {color, key, rank()};
   std::vector<Choice> choices(static_cast<std::size_t>(size()));
-  all_gather(ConstMemory(&mine.color, words), Memory(&choices[0].color, parts.extent()), parts,
-             When::now);
+  all_gather(ConstBufferRef(&mine.color, words), BufferRef(&choices[0].color, parts.extent()),
+             parts, CallMode::blocking);
 
   std::erase_if(choices, [&](const Choice& choice) { return choice.color != color; });
   std::stable_sort(choices.begin(), choices.end(),
@@ -339,9 +340,9 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
   if (position == 0 && color >= 0) {
     handed_over = std::make_shared<ThreadTeam>(members, team_->job);
   }
-  barrier(When::now);
+  barrier(CallMode::blocking);
   const std::shared_ptr<ThreadTeam> team = handed_over;
-  barrier(When::now);
+  barrier(CallMode::blocking);
   if (position == 0) handed_over = nullptr;
   return color < 0 ? nullptr : std::make_shared<ThreadTransport>(team, position, siblings_);
 }

@@ -31,7 +31,7 @@ inline bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
 
 /// A message this rank expects: where it goes, or who reads it.
 struct Awaited {
-  Memory room;
+  BufferRef room;
   PeerReader* reader = nullptr;
 };
 
@@ -107,54 +107,56 @@ class ThreadTransport final : public Transport {
   }
   std::shared_ptr<Transport> split(int color, int key) override;
 
-  Ticket barrier(When when) override { return begin({.kind = CallKind::barrier}, 0, when); }
-  Ticket broadcast(Memory data, int root, When when) override {
+  Ticket barrier(CallMode mode) override { return begin({.kind = CallKind::barrier}, 0, mode); }
+  Ticket broadcast(BufferRef data, int root, CallMode mode) override {
     return begin({.kind = CallKind::broadcast, .root = root, .in = data, .out = data}, data.bytes(),
-                 when);
+                 mode);
   }
-  Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) override {
-    return begin({.kind = CallKind::allreduce, .op = op, .in = in, .out = out}, in.bytes(), when);
+  Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override {
+    return begin({.kind = CallKind::allreduce, .op = op, .in = in, .out = out}, in.bytes(), mode);
   }
-  Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) override {
-    return begin({.kind = CallKind::reduce, .op = op, .root = root, .in = in, .out = out}, when);
+  Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) override {
+    return begin({.kind = CallKind::reduce, .op = op, .root = root, .in = in, .out = out}, mode);
   }
-  Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                        When when) override {
+  Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                        CallMode mode) override {
     return begin(
         {.kind = CallKind::reduce_scatter, .op = op, .in = in, .out = out, .in_parts = &parts},
-        when);
+        mode);
   }
-  Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) override {
+  Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts, CallMode mode) override {
     const CollectiveCall call = {
         .kind = CallKind::all_gather, .in = in, .out = out, .out_parts = &parts};
-    return parts.even() ? begin(call, in.bytes(), when) : begin(call, when);
+    return parts.even() ? begin(call, in.bytes(), mode) : begin(call, mode);
   }
-  Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) override {
+  Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                CallMode mode) override {
     return begin(
-        {.kind = CallKind::gather, .root = root, .in = in, .out = out, .out_parts = &parts}, when);
+        {.kind = CallKind::gather, .root = root, .in = in, .out = out, .out_parts = &parts}, mode);
   }
-  Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) override {
+  Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                 CallMode mode) override {
     return begin(
-        {.kind = CallKind::scatter, .root = root, .in = in, .out = out, .in_parts = &parts}, when);
+        {.kind = CallKind::scatter, .root = root, .in = in, .out = out, .in_parts = &parts}, mode);
   }
-  Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                    When when) override {
+  Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                    CallMode mode) override {
     return begin({.kind = CallKind::all_to_all,
                   .in = in,
                   .out = out,
                   .in_parts = &sent,
                   .out_parts = &received},
-                 when);
+                 mode);
   }
 
   bool shares_memory() const override { return true; }
-  void read_peers(ConstMemory mine, PeerReader& reader) override {
-    begin({.kind = CallKind::all_to_all, .in = mine, .reader = &reader}, When::now);
+  void read_peers(ConstBufferRef mine, PeerReader& reader) override {
+    begin({.kind = CallKind::all_to_all, .in = mine, .reader = &reader}, CallMode::blocking);
   }
 
-  Ticket send(ConstMemory data, int to) override;
-  Ticket recv(Memory data, int from) override { return expect({data, nullptr}, from); }
-  Ticket read(Memory like, int from, PeerReader& reader) override {
+  Ticket send(ConstBufferRef data, int to) override;
+  Ticket recv(BufferRef data, int from) override { return expect({data, nullptr}, from); }
+  Ticket read(BufferRef like, int from, PeerReader& reader) override {
     return expect({like, &reader}, from);
   }
 
@@ -191,12 +193,12 @@ class ThreadTransport final : public Transport {
 
   Ticket expect(const Awaited& awaited, int from);
   /// Announces a collective whose data peers read from where it is.
-  Ticket begin(const CollectiveCall& call, When when);
+  Ticket begin(const CollectiveCall& call, CallMode mode);
   /// Announces one whose `bytes` of data go into the slot if there is room.
-  Ticket begin(CollectiveCall call, index_t bytes, When when) {
+  Ticket begin(CollectiveCall call, index_t bytes, CallMode mode) {
     call.eager =
         call.in.where.host_accessible() && bytes <= static_cast<index_t>(sizeof(Slot::payload));
-    return begin(call, when);
+    return begin(call, mode);
   }
 
   /// This rank's stream on its GPU, which is remembered.
@@ -220,7 +222,7 @@ class ThreadTransport final : public Transport {
   void progress();
   void progress_messages();
   /// Takes the message at the front of a mailbox.
-  void take(Mailbox& mailbox, int peer, ConstMemory from, const Awaited& awaited);
+  void take(Mailbox& mailbox, int peer, ConstBufferRef from, const Awaited& awaited);
   void work(const CollectiveCall& call, std::uint64_t sequence);
   void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
   void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);

@@ -6,7 +6,7 @@
 
 namespace weft {
 
-std::string_view name_of(ReduceOp op) {
+std::string_view to_string(ReduceOp op) {
   static constexpr std::array<std::string_view, 8> names = {"sum",     "prod",   "min",     "max",
                                                             "bit_and", "bit_or", "bit_xor", "avg"};
   return names.at(static_cast<std::size_t>(op));
@@ -35,8 +35,8 @@ namespace {
 
 }  // namespace
 
-void Transport::read_peers(ConstMemory, PeerReader&) { refuse_reading(name()); }
-Ticket Transport::read(Memory, int, PeerReader&) { refuse_reading(name()); }
+void Transport::read_peers(ConstBufferRef, PeerReader&) { refuse_reading(name()); }
+Ticket Transport::read(BufferRef, int, PeerReader&) { refuse_reading(name()); }
 
 Parts::Parts(std::vector<index_t> counts) : counts_(std::move(counts)) {
   offsets_.reserve(counts_.size());

@@ -1,6 +1,6 @@
 #include "core/debug_memory.hpp"
 
-#include <weft/core/dispatch.hpp>
+#include <weft/core/device_access.hpp>
 
 #include "core/backtrace.hpp"
 #include "core/debug_blocks.hpp"

@@ -1,5 +1,7 @@
-#include <weft/core/dispatch.hpp>
-#include <weft/core/for_each.hpp>
+#include <weft/core/cpu_level.hpp>
+#include <weft/core/device_access.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/parallel.hpp>
 
 #include "core/copy_on_host.hpp"
 #include "core/cuda_device.hpp"
@@ -62,6 +64,14 @@ void require_available(Device device) {
   throw DeviceError(
       fmt::format("device {} asked for, but this build of Weft has no CUDA", to_string(device)));
 #endif
+}
+
+void detail::refuse_cuda(Device device) {
+  require_available(device);
+  throw DeviceError(fmt::format(
+      "no kernel for {}: the caller was compiled without WEFT_WITH_CUDA, so that only its CPU "
+      "kernels exist; see weft_add_kernels in docs/kernels.md",
+      to_string(device)));
 }
 
 void detail::copy_on_host(void* to, const void* from, std::size_t bytes) {

@@ -1,5 +1,6 @@
 #include <weft/core/buffer.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/core/device_access.hpp>
+#include <weft/core/error.hpp>
 
 #include "core/cuda_device.hpp"
 #include "core/debug_memory.hpp"

@@ -1,6 +1,6 @@
 #include "io/box_file.hpp"
 
-#include <weft/core/for_each.hpp>
+#include <weft/core/parallel.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,8 @@
 #include <weft/io/npy.hpp>
 
-#include <weft/core/complex.hpp>
-#include <weft/core/dispatch.hpp>
 #include <weft/core/error.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
 #include "array/strides.hpp"
@@ -130,7 +130,7 @@ DistributedArray<T> read_npy(const std::string& path, const Layout& layout) {
       refuse(
           "read_npy: '{}' has elements of type {}, which {} cannot hold exactly; read it as a "
           "wider type, or convert it first",
-          path, name_of(info.dtype), name_of(dtype_of<T>));
+          path, to_string(info.dtype), to_string(dtype_of<T>));
     }
     x.emplace(layout, uninitialized);
     read_part(file, info, *x);

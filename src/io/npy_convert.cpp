@@ -82,7 +82,7 @@ void convert(const std::string& path, DType dtype, const void* from, std::span<T
             "read_npy: '{}' has the number {}, which {} cannot hold exactly; convert the file "
             "first",
             path, *std::find_if_not(values, values + to.size(), fits_double<From>),
-            name_of(dtype_of<T>));
+            to_string(dtype_of<T>));
       }
     }
   });

@@ -186,7 +186,7 @@ std::string_view npy_name(DType dtype) {
   for (const auto& [name, type] : npy_types) {
     if (type == dtype) return name;
   }
-  refuse("NumPy has no type like {}", name_of(dtype));
+  refuse("NumPy has no type like {}", to_string(dtype));
 }
 
 }  // namespace

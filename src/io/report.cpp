@@ -2,8 +2,8 @@
 
 #include <weft/core/error.hpp>
 
-#include "io/partial_file.hpp"
 #include "io/html.hpp"
+#include "io/partial_file.hpp"
 #include "io/plot.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@ namespace weft::detail {
 
 std::string text_of_rank_0(const Comm& comm, std::string text) {
   auto length = static_cast<index_t>(text.size());
-  comm.broadcast(Memory(&length, 1), 0);
+  comm.broadcast(BufferRef(&length, 1), 0);
   std::vector<std::uint8_t> bytes(text.begin(), text.end());
   bytes.resize(static_cast<std::size_t>(length));
   comm.broadcast(bytes, 0);

@@ -1,7 +1,7 @@
 #include <weft/op/linear_operator.hpp>
 
 #include <weft/core/error.hpp>
-#include <weft/op/operator_algebra.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
 
 #include "op/checks.hpp"
 
@@ -47,10 +47,10 @@ std::string with_unit(double number) {
 void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
   const Cost cost = node.cost();
   const bool square = node.domain() == node.range() && node.domain_type() == node.range_type();
-  text += fmt::format("{:{}}{}: {} {}", "", 2 * depth, node.name(), name_of(node.domain_type()),
+  text += fmt::format("{:{}}{}: {} {}", "", 2 * depth, node.name(), to_string(node.domain_type()),
                       node.domain().describe());
   if (!square) {
-    text += fmt::format(" -> {} {}", name_of(node.range_type()), node.range().describe());
+    text += fmt::format(" -> {} {}", to_string(node.range_type()), node.range().describe());
   }
   text +=
       fmt::format("; {} flops, {} bytes, {} message{}\n", with_unit(cost.flops),

@@ -50,7 +50,7 @@ bool is_whole(const Layout& layout, int axis) {
   return true;
 }
 
-Layout made_whole(const Layout& layout, int axis) {
+Layout gather_axis(const Layout& layout, int axis) {
   const index_t extent = layout.shape()[axis];
   const int other = longest_axis(layout, [&](int any) { return is_whole(layout, any); });
   if (other < 0 && layout.ndim() > 1 && !layout.is_within_groups()) {

@@ -10,7 +10,7 @@ namespace weft::detail {
 
 /// How an iteration stands. Groups of ranks, which have results of their own, go on until the last
 /// of them is done, and stop together if one of them has to.
-enum class Standing : std::int32_t { done, running, not_positive, not_finite };
+enum class IterationStatus : std::int32_t { done, running, not_positive, not_finite };
 
 /// Sums on the host, and decisions of all ranks, for iterations that need few of either.
 class AgreedSums {
@@ -18,10 +18,10 @@ class AgreedSums {
   AgreedSums(const Layout& domain, const Layout& range)
       : domain_(domain), range_(range), scalars_(domain.device(), 2, {&domain_, &range_}) {}
 
-  Standing agreed(Standing standing) const {
-    if (!domain_.has_groups() && !range_.has_groups()) return standing;
-    return static_cast<Standing>(
-        domain_.comm().allreduce(static_cast<std::int32_t>(standing), ReduceOp::max));
+  IterationStatus agreed(IterationStatus status) const {
+    if (!domain_.has_groups() && !range_.has_groups()) return status;
+    return static_cast<IterationStatus>(
+        domain_.comm().allreduce(static_cast<std::int32_t>(status), ReduceOp::max));
   }
 
   template <Scalar T>

@@ -2,7 +2,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "solve/problem.hpp"
 #include "solve/vector_steps.hpp"
@@ -160,7 +160,7 @@ void Cg<T>::iterate_with_one_sum(int parity) {
 }
 
 template <Scalar T>
-typename Cg<T>::Findings Cg<T>::look() {
+typename Cg<T>::Check Cg<T>::evaluate() {
   const State& state = *state_;
   std::array<double, State::slot_count> seen{};
   state.scalars.read(seen);
@@ -170,20 +170,20 @@ typename Cg<T>::Findings Cg<T>::look() {
   };
   const double curvature = seen[static_cast<std::size_t>(State::in_bank(1 - bank, State::pq))];
 
-  Findings findings;
-  findings.residual_norm = std::sqrt(now(State::rr));
-  findings.gradient_norm = findings.residual_norm;
-  findings.converged = findings.residual_norm <= state.threshold;
-  this->expect_finite(findings, "|y - A x|", findings.residual_norm);
+  Check check;
+  check.residual_norm = std::sqrt(now(State::rr));
+  check.gradient_norm = check.residual_norm;
+  check.converged = check.residual_norm <= state.threshold;
+  this->expect_finite(check, "|y - A x|", check.residual_norm);
   if (state.m) {
-    this->expect_positive(findings, "rᴴM r, r the residual,", now(State::ru),
+    this->expect_positive(check, "rᴴM r, r the residual,", now(State::ru),
                           "the preconditioner M is not positive definite");
   }
   if (this->iteration() > 0) {
-    this->expect_positive(findings, "pᴴA p, p the direction,", curvature,
+    this->expect_positive(check, "pᴴA p, p the direction,", curvature,
                           "the operator A is not positive definite; use cgls()");
   }
-  return findings;
+  return check;
 }
 
 template <Scalar T>

@@ -144,7 +144,7 @@ void Cgls<D, R>::iterate(int parity) {
 }
 
 template <Scalar D, Scalar R>
-typename Cgls<D, R>::Findings Cgls<D, R>::look() {
+typename Cgls<D, R>::Check Cgls<D, R>::evaluate() {
   const State& state = *state_;
   std::array<double, State::slot_count> seen{};
   state.scalars.read(seen);
@@ -158,22 +158,21 @@ typename Cgls<D, R>::Findings Cgls<D, R>::look() {
   const double curvature =
       before(State::qq) + (state.is_damped() ? state.damp * state.damp * before(State::pp) : 0);
 
-  Findings findings;
-  findings.residual_norm = std::sqrt(now(State::rr));
-  findings.gradient_norm = std::sqrt(now(State::ss));
-  findings.converged = findings.gradient_norm <= state.threshold;
-  this->expect_finite(findings, "|y - A x|", findings.residual_norm);
-  this->expect_finite(findings, "the gradient norm |Aᴴ(y - A x) - damp² x|",
-                      findings.gradient_norm);
+  Check check;
+  check.residual_norm = std::sqrt(now(State::rr));
+  check.gradient_norm = std::sqrt(now(State::ss));
+  check.converged = check.gradient_norm <= state.threshold;
+  this->expect_finite(check, "|y - A x|", check.residual_norm);
+  this->expect_finite(check, "the gradient norm |Aᴴ(y - A x) - damp² x|", check.gradient_norm);
   if (state.m) {
-    this->expect_positive(findings, "Re<g, M g>, g the gradient,", now(State::sz),
+    this->expect_positive(check, "Re<g, M g>, g the gradient,", now(State::sz),
                           "the preconditioner M is not positive definite");
   }
   if (this->iteration() > 0) {
-    this->expect_positive(findings, "|A p|² + damp² |p|², p the direction,", curvature,
+    this->expect_positive(check, "|A p|² + damp² |p|², p the direction,", curvature,
                           "the operator's adjoint is not its adjoint; see with dot_test()");
   }
-  return findings;
+  return check;
 }
 
 template <Scalar D, Scalar R>

@@ -33,9 +33,9 @@ index_t word_of(DType dtype) { return is_single(dtype) ? 4 : 8; }
 
 void add_facts(std::vector<Fact>& facts, const std::string& suffix, const Comm& comm,
                const std::vector<StateArray>& arrays, double (*error)(double epsilon)) {
-  const std::vector<Sketch> sketches = sketches_of(comm, arrays);
+  const std::vector<Fingerprint> fingerprints = fingerprints_of(comm, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const auto& [norm, sum] = sketches[i];
+    const auto& [norm, sum] = fingerprints[i];
     const double tolerance = error(epsilon_of(arrays[i].dtype)) * norm;
     facts.push_back({fmt::format("|{}|{}", arrays[i].name, suffix), norm, tolerance});
     facts.push_back({fmt::format("a checksum of {}{}", arrays[i].name, suffix), sum, tolerance});
@@ -200,7 +200,7 @@ bool Checkpoint::is_due(index_t iteration) const {
   if (options_.every_seconds == 0) return false;
   const double seconds = std::chrono::duration<double>(Clock::now() - last_time_).count();
   std::int32_t due = seconds >= options_.every_seconds ? 1 : 0;
-  comm_.broadcast(Memory(&due, 1), 0);
+  comm_.broadcast(BufferRef(&due, 1), 0);
   return due != 0;
 }
 
@@ -221,12 +221,12 @@ CheckpointHeader Checkpoint::describe(AnySolver& solver) const {
   CheckpointHeader header;
   header.solver = solver_;
   header.ranks = comm_.size();
-  header.dealing = dealing_of(state.arrays);
+  header.dealing = partition_hash(state.arrays);
   header.history_length = static_cast<index_t>(solver.history().size());
   for (const StateInteger& integer : state.integers)
     header.integers.push_back({integer.name, *integer.value});
   for (const StateArray& array : state.arrays) {
-    header.arrays.push_back({array.name, std::string(name_of(array.dtype)), array.layout.shape(),
+    header.arrays.push_back({array.name, std::string(to_string(array.dtype)), array.layout.shape(),
                              size_of(array.dtype)});
   }
   for (const StateNumbers& numbers : state.numbers)
@@ -250,7 +250,7 @@ void Checkpoint::save(AnySolver& solver) {
     for (std::size_t i = 0; i < state.arrays.size(); ++i)
       body.write(state.arrays[i], header.array_offset(i));
     for (std::size_t i = 0; i < state.numbers.size(); ++i) {
-      const Memory& memory = state.numbers[i].memory;
+      const BufferRef& memory = state.numbers[i].memory;
       const HostCopy host(memory.data, memory.where, memory.bytes());
       body.write(host.data(), memory.bytes(),
                  header.numbers_offset(i) + comm_.rank() * memory.bytes());

@@ -2,10 +2,10 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/op/blocks.hpp>
-#include <weft/op/complex_parts.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/operator_algebra.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/complex_parts.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "core/option_checks.hpp"
 #include "solve/power_steps.hpp"
@@ -353,7 +353,7 @@ void ProximalGradient<D, R>::iterate(int /*parity*/) {
 }
 
 template <Scalar D, Scalar R>
-typename ProximalGradient<D, R>::Findings ProximalGradient<D, R>::look() {
+typename ProximalGradient<D, R>::Check ProximalGradient<D, R>::evaluate() {
   const State& state = *state_;
   const auto sums = state.seen();
   if (objective_.size() < this->history().size()) {
@@ -364,36 +364,36 @@ typename ProximalGradient<D, R>::Findings ProximalGradient<D, R>::look() {
   const double change = std::sqrt(sums[State::dx]);
   const double moved = state.has_momentum() ? std::sqrt(sums[State::dz]) : change;
 
-  Findings findings;
-  findings.residual_norm = std::sqrt(sums[State::rr]);
-  findings.gradient_norm = moved / state.step;
-  findings.converged = !state.decays(std::max<index_t>(this->iteration() - 1, 0)) &&
-                       std::max(change, moved) <= this->threshold(std::sqrt(sums[State::xx]));
-  judge_step(findings);
-  this->expect_finite(findings, "|y - A x|", findings.residual_norm);
-  this->expect_finite(findings, "the change of x", change);
-  this->expect_finite(findings, "|x' - z| / step", findings.gradient_norm);
-  if (findings.trouble != StopReason::running && state.options.step && this->iteration() > 0) {
-    findings.message += fmt::format("; is the step, {}, longer than 1 / |A|²?", state.step);
+  Check check;
+  check.residual_norm = std::sqrt(sums[State::rr]);
+  check.gradient_norm = moved / state.step;
+  check.converged = !state.decays(std::max<index_t>(this->iteration() - 1, 0)) &&
+                    std::max(change, moved) <= this->threshold(std::sqrt(sums[State::xx]));
+  check_step(check);
+  this->expect_finite(check, "|y - A x|", check.residual_norm);
+  this->expect_finite(check, "the change of x", change);
+  this->expect_finite(check, "|x' - z| / step", check.gradient_norm);
+  if (check.failure != StopReason::running && state.options.step && this->iteration() > 0) {
+    check.message += fmt::format("; is the step, {}, longer than 1 / |A|²?", state.step);
   }
-  if (findings.trouble == StopReason::running && state.found_no_step) {
-    findings.trouble = StopReason::breakdown;
-    findings.message = fmt::format(
+  if (check.failure == StopReason::running && state.found_no_step) {
+    check.failure = StopReason::breakdown;
+    check.message = fmt::format(
         "no step is short enough in iteration {}: the operator is not "
         "linear",
         this->iteration());
   }
-  return findings;
+  return check;
 }
 
 /// Whether there is one.
 template <Scalar D, Scalar R>
-void ProximalGradient<D, R>::judge_step(Findings& findings) const {
+void ProximalGradient<D, R>::check_step(Check& check) const {
   const State& state = *state_;
-  const auto fail = [&](StopReason trouble, std::string_view why) {
-    findings.trouble = trouble;
-    findings.message = fmt::format("no step is found for iteration {}: in power iteration {}, {}",
-                                   this->iteration(), state.power_iterations, why);
+  const auto fail = [&](StopReason failure, std::string_view why) {
+    check.failure = failure;
+    check.message = fmt::format("no step is found for iteration {}: in power iteration {}, {}",
+                                this->iteration(), state.power_iterations, why);
   };
   if (state.power_end == detail::PowerEnd::not_finite) {
     fail(StopReason::not_finite, "|AᴴA v| is not finite");
@@ -402,7 +402,7 @@ void ProximalGradient<D, R>::judge_step(Findings& findings) const {
         StopReason::breakdown,
         "Re<v, AᴴA v> is negative: the operator's adjoint is not its adjoint; see with dot_test()");
   }
-  this->expect_finite(findings, "the step", state.step);
+  this->expect_finite(check, "the step", state.step);
 }
 
 template <Scalar D, Scalar R>
@@ -427,7 +427,7 @@ void ProximalGradient<D, R>::visit_own_state(StateVisitor& visitor) {
     visitor.visit("r of z", *state.rz);
   }
   visitor.visit("scalars", state.scalars.memory(), state.scalars.count());
-  visitor.visit("step", Memory(&state.step, 1), 1);
+  visitor.visit("step", BufferRef(&state.step, 1), 1);
 }
 
 template <Scalar D, Scalar R>

@@ -2,7 +2,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "solve/lsqr_kernels.hpp"
 #include "solve/problem.hpp"
@@ -209,7 +209,7 @@ void Lsqr<D, R>::step_v() {
 }
 
 template <Scalar D, Scalar R>
-typename Lsqr<D, R>::Findings Lsqr<D, R>::look() {
+typename Lsqr<D, R>::Check Lsqr<D, R>::evaluate() {
   State& state = *state_;
   std::array<double, number_count> seen{};
   state.scalars.read(seen);
@@ -223,19 +223,19 @@ typename Lsqr<D, R>::Findings Lsqr<D, R>::look() {
   known.residual_norm = undamped(known.damped_residual_norm, state.damp, known.x_norm);
   known.gradient_norm = now.gradient_norm;
 
-  Findings findings;
-  findings.residual_norm = known.residual_norm;
-  findings.gradient_norm = known.gradient_norm;
-  judge_norms(findings);
-  this->expect_finite(findings, this->iteration() == 0 ? "|y - A x|" : "beta = |A v - alpha u|",
+  Check check;
+  check.residual_norm = known.residual_norm;
+  check.gradient_norm = known.gradient_norm;
+  check_norms(check);
+  this->expect_finite(check, this->iteration() == 0 ? "|y - A x|" : "beta = |A v - alpha u|",
                       now.beta);
-  this->expect_finite(findings, "alpha = |Aᴴ u - beta v|", now.alpha);
-  this->expect_finite(findings, "|x|", now.x_norm);
-  return findings;
+  this->expect_finite(check, "alpha = |Aᴴ u - beta v|", now.alpha);
+  this->expect_finite(check, "|x|", now.x_norm);
+  return check;
 }
 
 template <Scalar D, Scalar R>
-void Lsqr<D, R>::judge_norms(Findings& findings) const {
+void Lsqr<D, R>::check_norms(Check& check) const {
   const State& state = *state_;
   const LsqrEstimates& now = state.estimates;
   constexpr double precision = std::numeric_limits<Real<D>>::epsilon();
@@ -248,11 +248,11 @@ void Lsqr<D, R>::judge_norms(Findings& findings) const {
     return now.gradient_norm <= atol * now.a_norm * now.damped_residual_norm;
   };
   const auto stop = [&](StopReason reason, std::string_view why) {
-    findings.converged = reason == StopReason::converged;
-    if (!findings.converged) findings.trouble = reason;
-    findings.message =
+    check.converged = reason == StopReason::converged;
+    if (!check.converged) check.failure = reason;
+    check.message =
         fmt::format("{} in iteration {}: {}; |r| = {:.3e}, |g| = {:.3e}, cond(A) = {:.1e}",
-                    findings.converged ? "converged" : "stopped", this->iteration(), why,
+                    check.converged ? "converged" : "stopped", this->iteration(), why,
                     now.residual_norm, now.gradient_norm, now.condition);
   };
   const auto converge = [&](std::string_view why) { stop(StopReason::converged, why); };

@@ -1,9 +1,9 @@
 #include "solve/lsqr_kernels.hpp"
 
-#include <weft/core/for_each.hpp>
-#include <weft/core/reduce.hpp>
+#include <weft/kernel/for_each.hpp>
+#include <weft/kernel/reduce.hpp>
 
-#include "array/kernel_math.hpp"
+#include "kernel/kernel_math.hpp"
 
 #include <limits>
 

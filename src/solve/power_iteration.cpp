@@ -3,7 +3,7 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/random.hpp>
 #include <weft/core/error.hpp>
-#include <weft/op/operator_algebra.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
 
 #include "op/checks.hpp"
 #include "solve/agreed_sums.hpp"
@@ -72,12 +72,13 @@ ConditionEstimate bidiagonalized(const LinearOperator<D, R>& a, const ConditionO
     // What is left is nothing but rounding errors.
     is_done = is_done || is_negligible(alpha) || is_negligible(beta);
     const bool is_finite = std::isfinite(alpha) && std::isfinite(beta);
-    const detail::Standing standing = all.agreed(!is_finite ? detail::Standing::not_finite
-                                                 : is_done  ? detail::Standing::done
-                                                            : detail::Standing::running);
-    require(standing != detail::Standing::not_finite,
+    const detail::IterationStatus status =
+        all.agreed(!is_finite ? detail::IterationStatus::not_finite
+                   : is_done  ? detail::IterationStatus::done
+                              : detail::IterationStatus::running);
+    require(status != detail::IterationStatus::not_finite,
             "condition_estimate: the operator gives numbers that are not finite, in step {}", step);
-    if (standing == detail::Standing::done) break;
+    if (status == detail::IterationStatus::done) break;
   }
   return matrix.condition();
 }

@@ -10,12 +10,12 @@
 namespace weft::detail {
 namespace {
 
-PowerEnd end_of(Standing standing) {
-  switch (standing) {
-    case Standing::done: return PowerEnd::converged;
-    case Standing::running: return PowerEnd::iteration_limit;
-    case Standing::not_positive: return PowerEnd::not_positive;
-    case Standing::not_finite: return PowerEnd::not_finite;
+PowerEnd end_of(IterationStatus status) {
+  switch (status) {
+    case IterationStatus::done: return PowerEnd::converged;
+    case IterationStatus::running: return PowerEnd::iteration_limit;
+    case IterationStatus::not_positive: return PowerEnd::not_positive;
+    case IterationStatus::not_finite: return PowerEnd::not_finite;
   }
   return PowerEnd::not_finite;
 }
@@ -35,8 +35,8 @@ PowerSteps<T> power_steps(const LinearOperator<T>& a, const Layout& between,
     scale(static_cast<Real<T>>(1 / size), v);
   }
 
-  Standing standing = Standing::running;
-  while (standing == Standing::running && found.iterations < options.max_iterations) {
+  IterationStatus status = IterationStatus::running;
+  while (status == IterationStatus::running && found.iterations < options.max_iterations) {
     a.forward(v, w);
     const auto [product, square] = all.products(v, w);
     const double size = std::sqrt(square);
@@ -47,16 +47,16 @@ PowerSteps<T> power_steps(const LinearOperator<T>& a, const Layout& between,
     steps.growth = size;
 
     if (!std::isfinite(size) || !std::isfinite(product)) {
-      standing = Standing::not_finite;
+      status = IterationStatus::not_finite;
     } else if (product < -precision * size) {
-      standing = Standing::not_positive;
+      status = IterationStatus::not_positive;
     } else if (size == 0 || (!is_first && change <= options.tolerance * product)) {
-      standing = Standing::done;
+      status = IterationStatus::done;
     }
-    standing = all.agreed(standing);
+    status = all.agreed(status);
     if (size > 0) axpby(static_cast<Real<T>>(1 / size), w, 0, v);
   }
-  steps.end = end_of(standing);
+  steps.end = end_of(status);
   found.converged = steps.end == PowerEnd::converged;
   return steps;
 }

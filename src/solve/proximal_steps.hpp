@@ -3,7 +3,7 @@
 // The kernels of proximal gradients, called with arrays. Sums are parts of this rank, to be
 // finished by Scalars::finish().
 
-#include <weft/core/complex.hpp>
+#include <weft/kernel/complex.hpp>
 
 #include "solve/momentum_kernels.hpp"
 #include "solve/threshold_kernels.hpp"

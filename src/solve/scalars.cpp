@@ -1,6 +1,6 @@
 #include "solve/scalars.hpp"
 
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "solve/solver_kernels.hpp"
 
@@ -83,11 +83,11 @@ void Scalars::finish(const SumSpace& space, int slot, int count, const SumSpace&
 
 void Scalars::agree(int slot, int count) {
   // Groups add in different orders. What rank 0 has got is as good as any.
-  if (common_) common_->broadcast(Memory(at(slot), count, numbers_.device()), 0);
+  if (common_) common_->broadcast(BufferRef(at(slot), count, numbers_.device()), 0);
 }
 
 void Scalars::allreduce(const Comm& comm, double* first, int count) {
-  if (comm.valid()) comm.allreduce(Memory(first, count, numbers_.device()));
+  if (comm.valid()) comm.allreduce(BufferRef(first, count, numbers_.device()));
 }
 
 void Scalars::read(std::span<double> values) const {

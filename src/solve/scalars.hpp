@@ -77,7 +77,7 @@ class Scalars {
   void read(std::span<double> values) const;
 
   /// All of it: the numbers, then sums that are not finished.
-  Memory memory() { return numbers_; }
+  BufferRef memory() { return numbers_; }
 
  private:
   /// Where the partial sums of a range are: in a row of their own, unless there is but one range.

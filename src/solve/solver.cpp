@@ -111,7 +111,7 @@ bool AnySolver::resume() {
   if (progress_) progress_->resume_from(iteration_, seconds());
   if (resumed->was_elsewhere) restore_partial_sums();
   // This look is in the history already, but options may have changed.
-  judge(look());
+  decide(evaluate());
   if (reason_ != StopReason::running) checkpoint_->release();
   if (progress_ && reason_ != StopReason::running) progress_->finish(history_.back(), message_);
   return true;
@@ -144,12 +144,12 @@ void AnySolver::run() {
 }
 
 void AnySolver::check() {
-  Findings findings = look();
-  const SolverStatus status{iteration_, findings.residual_norm, findings.gradient_norm, seconds()};
+  Check check = evaluate();
+  const SolverStatus status{iteration_, check.residual_norm, check.gradient_norm, seconds()};
   history_.push_back(status);
-  if (has_groups_) agree_between_groups(findings);
-  judge(std::move(findings));
-  ask_others(status);
+  if (has_groups_) agree_between_groups(check);
+  decide(std::move(check));
+  agree_on_stop(status);
   if (checkpoint_) checkpoint_->after_check(*this);
   if (!progress_) return;
   if (reason_ == StopReason::running) {
@@ -159,36 +159,36 @@ void AnySolver::check() {
   }
 }
 
-void AnySolver::agree_between_groups(Findings& findings) const {
+void AnySolver::agree_between_groups(Check& check) const {
   // Sums of different groups differ, if only in the last digit; operators may need all ranks.
-  std::array<std::int32_t, 2> all = {findings.converged ? 0 : 1,
-                                     static_cast<std::int32_t>(findings.trouble)};
+  std::array<std::int32_t, 2> all = {check.converged ? 0 : 1,
+                                     static_cast<std::int32_t>(check.failure)};
   comm_.allreduce(all, ReduceOp::max);
-  findings.converged = all[0] == 0;
-  const auto trouble = static_cast<StopReason>(all[1]);
-  if (trouble == findings.trouble) return;
-  findings.trouble = trouble;
-  findings.message =
-      fmt::format("{} in iteration {}, in another group of ranks", to_string(trouble), iteration_);
+  check.converged = all[0] == 0;
+  const auto failure = static_cast<StopReason>(all[1]);
+  if (failure == check.failure) return;
+  check.failure = failure;
+  check.message =
+      fmt::format("{} in iteration {}, in another group of ranks", to_string(failure), iteration_);
 }
 
-void AnySolver::judge(Findings findings) {
-  if (findings.trouble != StopReason::running) {
-    stop(findings.trouble, std::move(findings.message));
-  } else if (findings.converged && !findings.message.empty()) {
-    stop(StopReason::converged, std::move(findings.message));
-  } else if (findings.converged) {
+void AnySolver::decide(Check check) {
+  if (check.failure != StopReason::running) {
+    stop(check.failure, std::move(check.message));
+  } else if (check.converged && !check.message.empty()) {
+    stop(StopReason::converged, std::move(check.message));
+  } else if (check.converged) {
     stop(StopReason::converged,
          fmt::format("converged in iteration {} with |r| = {:.3e}, |g| = {:.3e}", iteration_,
-                     findings.residual_norm, findings.gradient_norm));
+                     check.residual_norm, check.gradient_norm));
   } else if (iteration_ >= options_.max_iterations) {
     stop(StopReason::iteration_limit,
          fmt::format("not converged in {} iterations: |r| = {:.3e}, |g| = {:.3e}", iteration_,
-                     findings.residual_norm, findings.gradient_norm));
+                     check.residual_norm, check.gradient_norm));
   }
 }
 
-void AnySolver::ask_others(const SolverStatus& status) {
+void AnySolver::agree_on_stop(const SolverStatus& status) {
   if (iteration_ == 0) return;
   // Norms are the same on all ranks, and so is what judge() makes of them. Callbacks and clocks are
   // not: one message makes a decision everybody's.
@@ -212,19 +212,19 @@ void AnySolver::stop(StopReason reason, std::string message) {
   message_ = std::move(message);
 }
 
-void AnySolver::expect_finite(Findings& findings, std::string_view what, double value) const {
-  if (std::isfinite(value) || findings.trouble != StopReason::running) return;
-  findings.trouble = StopReason::not_finite;
-  findings.message = fmt::format("{} is {} in iteration {}", what, value, iteration_);
+void AnySolver::expect_finite(Check& check, std::string_view what, double value) const {
+  if (std::isfinite(value) || check.failure != StopReason::running) return;
+  check.failure = StopReason::not_finite;
+  check.message = fmt::format("{} is {} in iteration {}", what, value, iteration_);
 }
 
-void AnySolver::expect_positive(Findings& findings, std::string_view what, double value,
+void AnySolver::expect_positive(Check& check, std::string_view what, double value,
                                 std::string_view otherwise) const {
-  expect_finite(findings, what, value);
-  if (value > 0 || findings.converged || findings.trouble != StopReason::running) return;
-  findings.trouble = StopReason::breakdown;
-  findings.message = fmt::format("{} is {}, not positive, in iteration {}: {}", what, value,
-                                 iteration_, otherwise);
+  expect_finite(check, what, value);
+  if (value > 0 || check.converged || check.failure != StopReason::running) return;
+  check.failure = StopReason::breakdown;
+  check.message = fmt::format("{} is {}, not positive, in iteration {}: {}", what, value,
+                              iteration_, otherwise);
 }
 
 void AnySolver::visit_state(StateVisitor& visitor) {

@@ -22,7 +22,7 @@ class Collector final : public StateVisitor {
   void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
     add(name, x);
   }
-  void visit(std::string_view name, Memory numbers, index_t common) override {
+  void visit(std::string_view name, BufferRef numbers, index_t common) override {
     state_.numbers.push_back({std::string(name), numbers, common});
   }
   void visit(std::string_view name, index_t& number) override {
@@ -45,21 +45,21 @@ double weight_of(index_t place) {
 }
 
 template <class R>
-Sketch sketch_of(const StateArray& array) {
+Fingerprint fingerprint_of(const StateArray& array) {
   const index_t parts = size_of(array.dtype) / index_t{sizeof(R)};
   const HostCopy host(array.data, array.layout.device(),
                       array.layout.local_count() * size_of(array.dtype));
   const auto* values = reinterpret_cast<const R*>(host.data());
-  Sketch sketch;
-  for_each_run(array.layout.shape(), array.layout.box(),
-               [&](index_t place, index_t first, index_t count) {
-                 for (index_t i = 0; i < count * parts; ++i) {
-                   const auto value = static_cast<double>(values[first * parts + i]);
-                   sketch.norm += value * value;  // the square, until all ranks have added theirs
-                   sketch.sum += weight_of(place * parts + i) * value;
-                 }
-               });
-  return sketch;
+  Fingerprint fingerprint;
+  for_each_run(
+      array.layout.shape(), array.layout.box(), [&](index_t place, index_t first, index_t count) {
+        for (index_t i = 0; i < count * parts; ++i) {
+          const auto value = static_cast<double>(values[first * parts + i]);
+          fingerprint.norm += value * value;  // the square, until all ranks have added theirs
+          fingerprint.sum += weight_of(place * parts + i) * value;
+        }
+      });
+  return fingerprint;
 }
 
 template <class Word>
@@ -100,7 +100,7 @@ HostCopy::HostCopy(const void* data, Device device, index_t bytes)
   data_ = copy_.data();
 }
 
-std::uint64_t dealing_of(const std::vector<StateArray>& arrays) {
+std::uint64_t partition_hash(const std::vector<StateArray>& arrays) {
   std::uint64_t result = 0;
   const auto add = [&](index_t number) {
     result = scrambled(result + 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(number));
@@ -116,17 +116,18 @@ std::uint64_t dealing_of(const std::vector<StateArray>& arrays) {
   return result;
 }
 
-std::vector<Sketch> sketches_of(const Comm& comm, const std::vector<StateArray>& arrays) {
+std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays) {
   std::vector<double> sums;
   for (const StateArray& array : arrays) {
     const bool is_single = array.dtype == DType::f32 || array.dtype == DType::c64;
-    Sketch mine;
-    if (array.counts_here()) mine = is_single ? sketch_of<float>(array) : sketch_of<double>(array);
+    Fingerprint mine;
+    if (array.counts_here())
+      mine = is_single ? fingerprint_of<float>(array) : fingerprint_of<double>(array);
     sums.push_back(mine.norm);
     sums.push_back(mine.sum);
   }
   comm.allreduce(sums);
-  std::vector<Sketch> all;
+  std::vector<Fingerprint> all;
   for (std::size_t i = 0; i < sums.size(); i += 2) {
     all.push_back({.norm = std::sqrt(sums[i]), .sum = sums[i + 1]});
   }

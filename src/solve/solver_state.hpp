@@ -26,7 +26,7 @@ struct StateArray {
 /// Numbers that each rank has for itself. Those that ranks have in common come first.
 struct StateNumbers {
   std::string name;
-  Memory memory;
+  BufferRef memory;
   index_t common;
 };
 
@@ -59,15 +59,15 @@ class HostCopy {
 };
 
 /// Which rank has which element, as a number: the same for arrays that are dealt out alike.
-std::uint64_t dealing_of(const std::vector<StateArray>& arrays);
+std::uint64_t partition_hash(const std::vector<StateArray>& arrays);
 
 /// What tells one array from another, whatever ranks it is dealt out to: up to rounding, its norm,
 /// and a sum of its elements with weights that depend on their place. Collective.
-struct Sketch {
+struct Fingerprint {
   double norm = 0;
   double sum = 0;
 };
-std::vector<Sketch> sketches_of(const Comm& comm, const std::vector<StateArray>& arrays);
+std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays);
 
 /// Scrambles bits so that each of them changes about half of the others.
 constexpr std::uint64_t scrambled(std::uint64_t bits) {

@@ -2,7 +2,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/core/complex.hpp>
+#include <weft/kernel/complex.hpp>
 
 #include "core/option_checks.hpp"
 #include "solve/problem.hpp"
@@ -211,7 +211,7 @@ void TotalVariation<D, R>::update_multiplier(int bank) {
 }
 
 template <Scalar D, Scalar R>
-typename TotalVariation<D, R>::Findings TotalVariation<D, R>::look() {
+typename TotalVariation<D, R>::Check TotalVariation<D, R>::evaluate() {
   const State& state = *state_;
   std::array<double, State::slot_count> seen{};
   state.scalars.read(seen);
@@ -219,27 +219,25 @@ typename TotalVariation<D, R>::Findings TotalVariation<D, R>::look() {
   const int bank = state.first_bank(this->iteration());
   const auto now = [&](typename State::Slot slot) { return squares(State::in_bank(bank, slot)); };
 
-  Findings findings;
-  findings.residual_norm = std::sqrt(now(State::primal));
-  findings.gradient_norm = std::sqrt(now(State::dual));
-  this->expect_finite(findings, "the primal residual |G x - z|", findings.residual_norm);
-  this->expect_finite(findings, "the dual residual |Aᴴ(y - A x) - rho Gᴴu|",
-                      findings.gradient_norm);
-  if (this->iteration() == 0) return findings;
+  Check check;
+  check.residual_norm = std::sqrt(now(State::primal));
+  check.gradient_norm = std::sqrt(now(State::dual));
+  this->expect_finite(check, "the primal residual |G x - z|", check.residual_norm);
+  this->expect_finite(check, "the dual residual |Aᴴ(y - A x) - rho Gᴴu|", check.gradient_norm);
+  if (this->iteration() == 0) return check;
 
   // x is not moved along a direction that is nothing, which is trouble unless so is the gradient.
   constexpr double nothing = 1e-200;
   const double gradient = squares(State::in_bank(1 - bank, State::ss));
   const double curvature = squares(State::qq) + state.rho * squares(State::ww);
   constexpr const char* what = "|A p|² + rho |G p|², p the direction,";
-  this->expect_finite(findings, what, curvature);
+  this->expect_finite(check, what, curvature);
   if (gradient > nothing) {
-    this->expect_positive(findings, what, curvature,
+    this->expect_positive(check, what, curvature,
                           "the operator's adjoint is not its adjoint; see with dot_test()");
   }
-  findings.converged =
-      std::sqrt(now(State::change)) <= this->threshold(std::sqrt(now(State::size)));
-  return findings;
+  check.converged = std::sqrt(now(State::change)) <= this->threshold(std::sqrt(now(State::size)));
+  return check;
 }
 
 template <Scalar D, Scalar R>

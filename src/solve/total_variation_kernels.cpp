@@ -1,10 +1,10 @@
 #include "solve/total_variation_kernels.hpp"
 
-#include <weft/core/complex.hpp>
-#include <weft/core/for_each.hpp>
-#include <weft/core/reduce.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/for_each.hpp>
+#include <weft/kernel/reduce.hpp>
 
-#include "array/kernel_math.hpp"
+#include "kernel/kernel_math.hpp"
 
 #include <cmath>
 

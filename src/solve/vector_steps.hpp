@@ -4,7 +4,7 @@
 // Scalars::finish().
 
 #include <weft/array/distributed_array.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include "solve/scalars.hpp"
 #include "solve/solver_kernels.hpp"

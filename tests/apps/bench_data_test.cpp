@@ -56,7 +56,7 @@ TEST(BenchData, sums_and_products_are_exact_in_any_order) {
         for (std::size_t k = 1; k < order.size(); ++k) {
           total = test::combine(op, total, to_test(data.number(order[k], i)));
           ASSERT_LE(std::max(std::abs(total.re), std::abs(total.im)), exact_up_to(dtype))
-              << name_of(dtype) << " " << name_of(op) << " of " << ranks << " ranks";
+              << to_string(dtype) << " " << to_string(op) << " of " << ranks << " ranks";
         }
         ASSERT_EQ(to_test(data.number(reduced, i)), total);
       }
@@ -93,8 +93,8 @@ TEST(BenchData, differs_between_ranks_and_places) {
       same_place += data.number(0, i) == data.number(1, i) ? 1 : 0;
       same_rank += data.number(0, i) == data.number(0, i + 1) ? 1 : 0;
     }
-    EXPECT_LT(same_place, some / 20) << name_of(dtype);
-    EXPECT_LT(same_rank, some / 20) << name_of(dtype);
+    EXPECT_LT(same_place, some / 20) << to_string(dtype);
+    EXPECT_LT(same_rank, some / 20) << to_string(dtype);
   }
 }
 
@@ -110,7 +110,7 @@ TEST(BenchData, has_the_bits_of_the_type) {
       const std::vector<std::byte> made = data.make(pieces);
       ASSERT_EQ(static_cast<index_t>(made.size()), 150 * size_of(dtype));
       EXPECT_TRUE(test::same_bits(made.data(), expected.memory().data, made.size()))
-          << name_of(dtype) << " " << name_of(op);
+          << to_string(dtype) << " " << to_string(op);
     }
   }
 }
@@ -167,7 +167,7 @@ struct Example {
   Data data{DType::f32, ReduceOp::sum, 2};
 };
 
-void write(const Memory& memory, index_t first_byte, const std::vector<std::byte>& bytes) {
+void write(const BufferRef& memory, index_t first_byte, const std::vector<std::byte>& bytes) {
   copy_bytes(static_cast<std::byte*>(memory.data) + first_byte, memory.where, bytes.data(),
              Device::cpu(), bytes.size());
 }

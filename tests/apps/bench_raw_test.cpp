@@ -38,8 +38,8 @@ Data data_of(const Case& each, const Where& at) {
 }
 
 std::string name_of_call(const Case& each, const Where& at, Form form) {
-  return fmt::format("{} {} {} root {}{}", each.name, name_of(at.dtype), name_of(at.op), at.root,
-                     form == Form::in_place ? " in place" : "");
+  return fmt::format("{} {} {} root {}{}", each.name, to_string(at.dtype), to_string(at.op),
+                     at.root, form == Form::in_place ? " in place" : "");
 }
 
 TEST(BenchRaw, our_calls_are_right) {

@@ -201,7 +201,8 @@ TEST(Program, info_tells_which_kernels_were_chosen) {
   EXPECT_EQ(old.at("build"), facts.at("build"));
   const Ended refused = run("WEFT_ISA=v7 $W info");
   EXPECT_NE(refused.code, 0);
-  EXPECT_TRUE(contains(refused.output, "WEFT_ISA must be v2, v3 or v4, got 'v7'")) << refused.output;
+  EXPECT_TRUE(contains(refused.output, "WEFT_ISA must be v2, v3 or v4, got 'v7'"))
+      << refused.output;
 }
 
 TEST(Program, info_tells_if_blas_does_not_know_the_processor) {

@@ -347,7 +347,7 @@ TEST(BadInput, enumerators_that_do_not_exist) {
                  [&] { comm.allreduce(1.0, static_cast<ReduceOp>(99)); });
     double one = 1;
     expect_error(comm, {"broadcast", "type", "99"}, [&] {
-      comm.broadcast(Memory(&one, 1, static_cast<DType>(99), Device::cpu()), 0);
+      comm.broadcast(BufferRef(&one, 1, static_cast<DType>(99), Device::cpu()), 0);
     });
   });
 }

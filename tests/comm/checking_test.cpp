@@ -227,10 +227,10 @@ TEST_F(Checking, lets_right_calls_pass) {
     std::vector<int> out(static_cast<std::size_t>(parts.extent()), -1);
     comm.all_gather_v(in, out, parts);
     EXPECT_EQ(out.back(), last());
-    comm.gather_v(in, comm.rank() == 0 ? Memory(out) : Memory(), comm.rank() == 0 ? parts : Parts(),
-                  0);
+    comm.gather_v(in, comm.rank() == 0 ? BufferRef(out) : BufferRef(),
+                  comm.rank() == 0 ? parts : Parts(), 0);
     std::vector<int> mine(in.size());
-    comm.scatter_v(comm.rank() == 0 ? ConstMemory(out) : ConstMemory(),
+    comm.scatter_v(comm.rank() == 0 ? ConstBufferRef(out) : ConstBufferRef(),
                    comm.rank() == 0 ? parts : Parts(), mine, 0);
     EXPECT_EQ(mine, in);
     comm.check_calls(false);

@@ -3,7 +3,7 @@
 #include "support/data.hpp"
 #include "support/ranks.hpp"
 
-#include <weft/comm/group.hpp>
+#include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
 #include <gtest/gtest.h>
@@ -168,7 +168,7 @@ TEST(ConformanceAllGather, collects_uneven_parts_and_leaves_gaps_alone) {
           EXPECT_TRUE(same(out, expected));
 
           Numbers in_place(DType::f64, room);
-          const Memory place = in_place.part(parts.offset(comm.rank()), mine);
+          const BufferRef place = in_place.part(parts.offset(comm.rank()), mine);
           for (index_t i = 0; i < mine; ++i) in_place.set(parts.offset(comm.rank()) + i, in[i]);
           comm.all_gather_v(place, in_place.memory(), parts);
           EXPECT_TRUE(same(in_place, expected));
@@ -206,7 +206,7 @@ TEST(ConformanceGather, collects_parts_on_every_root) {
 
         Numbers in_place(DType::c64, parts.extent());
         for (index_t i = 0; here && i < mine; ++i) in_place.set(parts.offset(root) + i, in[i]);
-        const Memory from = here ? in_place.part(parts.offset(root), mine) : in.memory();
+        const BufferRef from = here ? in_place.part(parts.offset(root), mine) : in.memory();
         comm.gather_v(from, in_place.memory(), parts, root);
         EXPECT_TRUE(same(in_place, expected));
       }
@@ -240,7 +240,7 @@ TEST(ConformanceScatter, deals_parts_from_every_root) {
         EXPECT_TRUE(same(out, expected));
 
         Numbers again(DType::f32, out.count());
-        const Memory to = here ? in.part(parts.offset(root), out.count()) : again.memory();
+        const BufferRef to = here ? in.part(parts.offset(root), out.count()) : again.memory();
         comm.scatter_v(in.memory(), parts, to, root);
         EXPECT_TRUE(same(in, before));
         if (!here) {
@@ -312,10 +312,10 @@ TEST(ConformanceAllreduce, has_every_op_of_every_type) {
           Numbers in = inputs(op, dtype, comm.rank(), count);
           Numbers out(dtype, count);
           comm.allreduce(in.memory(), out.memory(), op);
-          EXPECT_TRUE(same(out, expected)) << name_of(op);
+          EXPECT_TRUE(same(out, expected)) << to_string(op);
           EXPECT_TRUE(same(in, inputs(op, dtype, comm.rank(), count)));
           comm.allreduce(in.memory(), op);
-          EXPECT_TRUE(same(in, expected)) << name_of(op);
+          EXPECT_TRUE(same(in, expected)) << to_string(op);
         }
       }
     }
@@ -334,9 +334,9 @@ TEST(ConformanceReduce, brings_every_op_to_every_root) {
           Numbers in = inputs(op, dtype, comm.rank(), count);
           Numbers out(dtype, count);
           comm.reduce(in.memory(), out.memory(), op, root);
-          EXPECT_TRUE(same(out, expected)) << name_of(op);
+          EXPECT_TRUE(same(out, expected)) << to_string(op);
           EXPECT_TRUE(same(in, inputs(op, dtype, comm.rank(), count)));
-          comm.reduce(in.memory(), comm.rank() == root ? in.memory() : Memory(), op, root);
+          comm.reduce(in.memory(), comm.rank() == root ? in.memory() : BufferRef(), op, root);
           EXPECT_TRUE(
               same(in, comm.rank() == root ? expected : inputs(op, dtype, comm.rank(), count)));
         }
@@ -363,7 +363,7 @@ TEST(ConformanceReduceScatter, leaves_equal_parts_of_every_op_and_type) {
           Numbers in = inputs(op, dtype, comm.rank(), count * comm.size());
           Numbers out(dtype, count);
           comm.reduce_scatter(in.memory(), out.memory(), op);
-          EXPECT_TRUE(same(out, expected)) << name_of(op);
+          EXPECT_TRUE(same(out, expected)) << to_string(op);
 
           comm.reduce_scatter(in.memory(), in.part(first, count), op);
           EXPECT_TRUE(
@@ -410,7 +410,7 @@ TEST(ConformanceAllreduce, averages) {
       comm.allreduce(data, ReduceOp::avg);
       EXPECT_TRUE(same_bits(data.data(), out.data(), data.size() * sizeof(T)));
       for (index_t i = 0; i < count; ++i) {
-        EXPECT_EQ(data[static_cast<std::size_t>(i)], divided(sum[i])) << name_of(dtype);
+        EXPECT_EQ(data[static_cast<std::size_t>(i)], divided(sum[i])) << to_string(dtype);
       }
     };
     const auto n = comm.size();
@@ -698,7 +698,7 @@ TEST(ConformanceMessages, in_a_group_are_exchanged_as_often_as_it_is_run) {
     std::vector<double> from_next(3);
     std::vector<double> from_previous(700);
     std::vector<double> nothing;
-    Group group(comm);
+    MessageBatch group(comm);
     group.send(to_next, next).send(nothing, next).send(to_previous, previous);
     // With two ranks both neighbours are one, and messages match in the order they were added.
     group.recv(from_previous, previous).recv(nothing, previous).recv(from_next, next);
@@ -724,13 +724,13 @@ TEST(ConformanceMessages, in_a_group_cannot_be_started_twice) {
   on_ranks([](Comm comm) {
     std::vector<int> out = {comm.rank()};
     std::vector<int> in(1);
-    Group group(comm);
+    MessageBatch group(comm);
     group.send(out, comm.rank()).recv(in, comm.rank());
     group.start();
     EXPECT_THROW(group.start(), ArgumentError);
     group.finish();
     EXPECT_EQ(in, out);
-    Group empty(comm);
+    MessageBatch empty(comm);
     empty.run();
   });
 }
@@ -794,7 +794,7 @@ class EverythingAtOnce {
     // collective must not wait for a send that comes after it.
     const bool in_order =
         message_device().kind == DeviceKind::cuda && comm_.route(message_device()).name == "nccl";
-    const Memory received = room(count_);
+    const BufferRef received = room(count_);
     if (!in_order) requests.push_back(comm_.start_recv(received, previous_));
     requests.push_back(comm_.start_barrier());
     out_.push_back(mine_);
@@ -839,7 +839,7 @@ class EverythingAtOnce {
   }
 
  private:
-  Memory room(index_t count) { return out_.emplace_back(DType::f64, count).memory(); }
+  BufferRef room(index_t count) { return out_.emplace_back(DType::f64, count).memory(); }
 
   Comm comm_;
   int root_;
@@ -1167,7 +1167,8 @@ TEST(ConformanceDevice, memory_is_gathered_with_gaps_left_alone) {
     comm.all_gather_v(in, out, parts);
     EXPECT_EQ(on_host(out), expected);
 
-    const Memory place = Memory(out).part(parts.offset(comm.rank()), parts.count(comm.rank()));
+    const BufferRef place =
+        BufferRef(out).part(parts.offset(comm.rank()), parts.count(comm.rank()));
     comm.all_gather_v(place, out, parts);
     EXPECT_EQ(on_host(out), expected);
   });
@@ -1209,7 +1210,7 @@ TEST(ConformanceDevice, memory_is_reduced_and_dealt_in_place) {
     for (std::size_t i = 0; i < count; ++i) mine[i] = static_cast<double>(i) + comm.rank();
     auto data = on_debug(mine);
     const auto first = static_cast<index_t>(share) * comm.rank();
-    const Memory place = Memory(data).part(first, share);
+    const BufferRef place = BufferRef(data).part(first, share);
     comm.reduce_scatter(data, place);
     const std::vector<double> reduced = on_host(data);
     const double ranks = comm.size() * (comm.size() - 1) / 2.0;
@@ -1219,7 +1220,7 @@ TEST(ConformanceDevice, memory_is_reduced_and_dealt_in_place) {
     }
     for (int root = 0; root < comm.size(); ++root) {
       auto dealt = on_debug(mine);
-      comm.scatter(dealt, Memory(dealt).part(first, share), root);
+      comm.scatter(dealt, BufferRef(dealt).part(first, share), root);
       EXPECT_EQ(on_host(dealt)[static_cast<std::size_t>(first)], static_cast<double>(first) + root);
     }
   });
@@ -1244,7 +1245,7 @@ TEST(ConformanceDevice, memory_is_sent_and_received) {
       }
 
       auto again = on_debug(std::vector<int>(count, -1));
-      Group group(comm);
+      MessageBatch group(comm);
       group.send(out, next).recv(again, previous);
       group.run();
       EXPECT_EQ(on_host(again), std::vector<int>(count, previous));
@@ -1359,8 +1360,8 @@ TEST(ConformanceArguments, must_be_counts_that_exist) {
   on_ranks([](Comm comm) {
     double one = 0;
     const index_t half = index_t{1} << 62;  // as bytes, or times four, more than 64 bits hold
-    const auto in = [&](index_t count) { return ConstMemory(&one, count); };
-    const auto out = [&](index_t count) { return Memory(&one, count); };
+    const auto in = [&](index_t count) { return ConstBufferRef(&one, count); };
+    const auto out = [&](index_t count) { return BufferRef(&one, count); };
     for (const index_t count : {index_t{-1}, half, std::numeric_limits<index_t>::max()}) {
       EXPECT_THROW(comm.broadcast(out(count), 0), ArgumentError) << count;
       EXPECT_THROW(comm.allreduce(out(count)), ArgumentError) << count;

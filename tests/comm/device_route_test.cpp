@@ -152,7 +152,7 @@ TEST(DeviceRoute, host_and_device_do_not_mix_between_ranks) {
     comm.check_calls(true);
     std::vector<double> here(10, 1.0);
     Buffer<double> there(10, other_device());
-    const Memory memory = comm.rank() == 0 ? Memory(here) : Memory(there);
+    const BufferRef memory = comm.rank() == 0 ? BufferRef(here) : BufferRef(there);
     EXPECT_THROW(comm.allreduce(memory), AgreedError);
     EXPECT_EQ(comm.allreduce(1), comm.size());
   });

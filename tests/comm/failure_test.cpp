@@ -2,8 +2,8 @@
 
 #include "support/ranks.hpp"
 
-#include <weft/comm/group.hpp>
 #include <weft/comm/launch.hpp>
+#include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
 #include <gtest/gtest.h>
@@ -194,7 +194,7 @@ TEST_F(Failure, ends_a_group) {
   expect_all_leave([](Comm comm) {
     const std::vector<int> out(10);
     std::vector<int> in(10);
-    Group group(comm);
+    MessageBatch group(comm);
     for (int peer = 0; peer < comm.size(); ++peer) group.send(out, peer).recv(in, peer);
     group.run();
   });

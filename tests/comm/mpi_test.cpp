@@ -174,11 +174,11 @@ void check_reduce_scatter(const Comm& world, const Parts& parts) {
   world.start_reduce_scatter_v(all, parts, later).wait();
   EXPECT_EQ(later, expected);
   if (count == 0) {
-    world.reduce_scatter_v(all, parts, Memory(later));
+    world.reduce_scatter_v(all, parts, BufferRef(later));
     return;
   }
   Numbers in_place = all;
-  const Memory mine(in_place.data() + offset, count);
+  const BufferRef mine(in_place.data() + offset, count);
   world.reduce_scatter_v(in_place, parts, mine);
   EXPECT_EQ(Numbers(in_place.begin() + offset, in_place.begin() + offset + count), expected);
 }

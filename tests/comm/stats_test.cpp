@@ -2,7 +2,7 @@
 
 #include "support/ranks.hpp"
 
-#include <weft/comm/group.hpp>
+#include <weft/comm/message_batch.hpp>
 
 #include <gtest/gtest.h>
 
@@ -24,11 +24,11 @@ struct Expected {
 
 void expect_stats(const Stats& stats, CallKind kind, const Expected& expected) {
   const CallStats& seen = stats[kind];
-  EXPECT_EQ(seen.calls, expected.calls) << name_of(kind);
-  EXPECT_EQ(seen.messages, expected.messages) << name_of(kind);
-  EXPECT_EQ(seen.bytes, expected.bytes) << name_of(kind);
-  EXPECT_EQ(seen.smallest, expected.smallest) << name_of(kind);
-  EXPECT_EQ(seen.largest, expected.largest) << name_of(kind);
+  EXPECT_EQ(seen.calls, expected.calls) << to_string(kind);
+  EXPECT_EQ(seen.messages, expected.messages) << to_string(kind);
+  EXPECT_EQ(seen.bytes, expected.bytes) << to_string(kind);
+  EXPECT_EQ(seen.smallest, expected.smallest) << to_string(kind);
+  EXPECT_EQ(seen.largest, expected.largest) << to_string(kind);
 }
 
 std::size_t all_of(const Comm& comm) { return static_cast<std::size_t>(comm.size()); }
@@ -128,7 +128,7 @@ TEST(Stats, count_messages) {
     std::vector<std::int16_t> nothing;
     comm.sendrecv(out, next, in, previous);
     comm.sendrecv(none, next, nothing, previous);
-    Group group(comm);
+    MessageBatch group(comm);
     group.send(std::span(out).first(7), next).recv(std::span(in).first(7), previous);
     group.run();
     group.run();
@@ -278,7 +278,7 @@ TEST(Stats, are_printed_as_a_table_of_the_calls_made) {
 TEST(Stats, name_every_kind_of_call) {
   std::vector<std::string> names;
   for (int kind = 0; kind < call_kinds; ++kind) {
-    names.emplace_back(name_of(static_cast<CallKind>(kind)));
+    names.emplace_back(to_string(static_cast<CallKind>(kind)));
   }
   const std::vector<std::string> expected = {"barrier",        "broadcast",  "allreduce", "reduce",
                                              "reduce_scatter", "all_gather", "gather",    "scatter",

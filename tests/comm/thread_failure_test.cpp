@@ -1,8 +1,8 @@
 // What ranks on threads are told when one of them fails with calls under way, leaves early, or
 // makes another call than the rest: who it was, and why, and at once.
 
-#include <weft/comm/group.hpp>
 #include <weft/comm/launch.hpp>
+#include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
 #include <gtest/gtest.h>
@@ -111,7 +111,7 @@ std::vector<Named> waits() {
        [=](const Comm& comm) {
          const std::vector<int> out(10);
          std::vector<int> in(10);
-         Group group(comm);
+         MessageBatch group(comm);
          group.send(out, last(comm)).recv(in, last(comm));
          group.run();
        }},
@@ -147,7 +147,7 @@ TEST(ThreadFailure, with_calls_under_way_tells_the_real_reason) {
   const Call exchange_in_a_group = [](const Comm& comm) {
     std::vector<double> in(100);
     const std::vector<double> out(100);
-    Group group(comm);
+    MessageBatch group(comm);
     group.send(out, 0).recv(in, 0);
     group.start();
     throw Boom("the disk is full");

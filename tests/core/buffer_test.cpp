@@ -1,5 +1,5 @@
 #include <weft/core/buffer.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include <gtest/gtest.h>
 #include <unistd.h>

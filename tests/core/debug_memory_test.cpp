@@ -1,7 +1,7 @@
 // What a program is told whose host code touches memory of the debug device.
 
 #include <weft/core/buffer.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 #include <weft/core/buffer.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
+#include <weft/kernel/dispatch.hpp>
 
 #include <gtest/gtest.h>
 

@@ -188,7 +188,7 @@ TEST(DType, has_a_size_and_a_name) {
       {DType::u8, "u8", 1, true, false},    {DType::u16, "u16", 2, true, false},
       {DType::u32, "u32", 4, true, false},  {DType::u64, "u64", 8, true, false}};
   for (const Row& row : rows) {
-    EXPECT_EQ(name_of(row.dtype), row.name);
+    EXPECT_EQ(to_string(row.dtype), row.name);
     EXPECT_EQ(size_of(row.dtype), row.bytes) << row.name;
     EXPECT_EQ(is_integer(row.dtype), row.integer) << row.name;
     EXPECT_EQ(is_complex_type(row.dtype), row.complex) << row.name;

@@ -3,19 +3,19 @@
 
 #include "op/support/check_operator.hpp"
 
-#include <weft/op/convolve1d.hpp>
-#include <weft/op/fft.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/fredholm1.hpp>
-#include <weft/op/gradient.hpp>
-#include <weft/op/halo.hpp>
-#include <weft/op/laplacian.hpp>
-#include <weft/op/matrix_mult.hpp>
-#include <weft/op/non_stationary_convolve1d.hpp>
-#include <weft/op/redistribute.hpp>
-#include <weft/op/second_derivative.hpp>
-#include <weft/op/sum_along.hpp>
-#include <weft/op/transpose_axes.hpp>
+#include <weft/op/basic/halo.hpp>
+#include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/transpose_axes.hpp>
+#include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/convolution/non_stationary_convolve1d.hpp>
+#include <weft/op/fourier/fft.hpp>
+#include <weft/op/integral/fredholm1.hpp>
+#include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
+#include <weft/op/stencil/gradient.hpp>
+#include <weft/op/stencil/laplacian.hpp>
+#include <weft/op/stencil/second_derivative.hpp>
 
 #include "support/disagreement.hpp"
 

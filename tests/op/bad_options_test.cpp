@@ -4,18 +4,18 @@
 #include "op/support/check_operator.hpp"
 
 #include <weft/core/error.hpp>
-#include <weft/op/convolve1d.hpp>
+#include <weft/op/basic/halo.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/basic/pad.hpp>
+#include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
-#include <weft/op/fft.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/gradient.hpp>
-#include <weft/op/halo.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/laplacian.hpp>
-#include <weft/op/mdc.hpp>
-#include <weft/op/pad.hpp>
-#include <weft/op/second_derivative.hpp>
+#include <weft/op/fourier/fft.hpp>
+#include <weft/op/integral/mdc.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
+#include <weft/op/stencil/gradient.hpp>
+#include <weft/op/stencil/laplacian.hpp>
+#include <weft/op/stencil/second_derivative.hpp>
 
 #include <limits>
 

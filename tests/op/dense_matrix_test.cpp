@@ -1,7 +1,7 @@
 #include <weft/op/dense_matrix.hpp>
 
 #include <weft/core/error.hpp>
-#include <weft/op/complex_parts.hpp>
+#include <weft/op/basic/complex_parts.hpp>
 
 #include "op/support/check_operator.hpp"
 

@@ -3,9 +3,9 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/random.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/function_operator.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
 
 #include "op/support/check_operator.hpp"
 

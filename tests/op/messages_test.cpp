@@ -1,21 +1,21 @@
 // What operators cost besides arithmetic: messages, counted by the communicator, and allocations,
 // counted by the memory pool and by our operator new.
 
-#include <weft/op/blocks.hpp>
-#include <weft/op/complex_parts.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/gradient.hpp>
-#include <weft/op/halo.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/laplacian.hpp>
-#include <weft/op/pad.hpp>
-#include <weft/op/redistribute.hpp>
-#include <weft/op/restriction.hpp>
-#include <weft/op/second_derivative.hpp>
-#include <weft/op/sum_along.hpp>
-#include <weft/op/transpose_axes.hpp>
-#include <weft/op/zero.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/basic/complex_parts.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/halo.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/basic/pad.hpp>
+#include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/restriction.hpp>
+#include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/transpose_axes.hpp>
+#include <weft/op/basic/zero.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
+#include <weft/op/stencil/gradient.hpp>
+#include <weft/op/stencil/laplacian.hpp>
+#include <weft/op/stencil/second_derivative.hpp>
 
 #include "op/support/check_operator.hpp"
 #include "support/allocations.hpp"

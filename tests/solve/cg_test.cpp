@@ -1,11 +1,11 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/core/error.hpp>
-#include <weft/op/blocks.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/laplacian.hpp>
-#include <weft/op/operator_algebra.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
+#include <weft/op/stencil/laplacian.hpp>
 #include <weft/solve/cg.hpp>
 
 #include "solve/support/problems.hpp"

@@ -1,9 +1,9 @@
 #include <weft/core/error.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/function_operator.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/matrix_mult.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 #include <weft/solve/cgls.hpp>
 
 #include "solve/support/problems.hpp"

@@ -94,7 +94,7 @@ TEST(CheckpointFile, is_of_one_solver_at_a_time) {
       const std::string path = folder + "/state";
       const Setting setting;
       std::int64_t owner = getpid();
-      comm.broadcast(Memory(&owner, 1), 0);
+      comm.broadcast(BufferRef(&owner, 1), 0);
       const auto refused = [&] {
         for (const bool resume : {true, false}) {
           SolverOptions options = up_to(20, path);

@@ -1,6 +1,6 @@
 #include <weft/core/error.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/operator_algebra.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
 

@@ -1,10 +1,10 @@
 // What ista and fista do in their iterations.
 
 #include <weft/core/error.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/function_operator.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 #include <weft/solve/ista.hpp>
 
 #include "solve/support/lasso.hpp"

@@ -1,7 +1,7 @@
 #include <weft/core/error.hpp>
-#include <weft/op/blocks.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/inversion.hpp>
 

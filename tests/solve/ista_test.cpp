@@ -1,7 +1,7 @@
 #include <weft/core/error.hpp>
-#include <weft/op/blocks.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/solve/ista.hpp>
 
 #include "solve/support/lasso.hpp"

@@ -1,7 +1,7 @@
 // What cgls and lsqr have in common.
 
 #include <weft/core/error.hpp>
-#include <weft/op/diagonal.hpp>
+#include <weft/op/basic/diagonal.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/lsqr.hpp>
 

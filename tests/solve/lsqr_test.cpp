@@ -1,9 +1,9 @@
 #include <weft/core/error.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/matrix_mult.hpp>
-#include <weft/op/zero.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/basic/zero.hpp>
+#include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/lsqr.hpp>
 

@@ -1,11 +1,11 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/function_operator.hpp>
-#include <weft/op/identity.hpp>
-#include <weft/op/operator_algebra.hpp>
-#include <weft/op/zero.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/basic/zero.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 #include <weft/solve/power_iteration.hpp>
 
 #include "solve/support/problems.hpp"

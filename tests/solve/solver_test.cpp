@@ -2,8 +2,8 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/ista.hpp>
@@ -43,7 +43,7 @@ class Keeper final : public StateVisitor {
   void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
     array(name, x);
   }
-  void visit(std::string_view name, Memory numbers, index_t) override {
+  void visit(std::string_view name, BufferRef numbers, index_t) override {
     bytes(name, numbers.data, numbers.bytes(), numbers.where);
   }
   void visit(std::string_view name, index_t& number) override {

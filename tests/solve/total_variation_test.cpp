@@ -1,10 +1,10 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
-#include <weft/op/blocks.hpp>
-#include <weft/op/complex_parts.hpp>
-#include <weft/op/function_operator.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/basic/complex_parts.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/solve/total_variation.hpp>
 
 #include "solve/support/problems.hpp"

@@ -161,9 +161,9 @@ class Numbers {
 
   index_t count() const { return count_; }
   DType dtype() const { return dtype_; }
-  Memory memory() { return {address(), count_, dtype_, message_device()}; }
-  ConstMemory memory() const { return {address(), count_, dtype_, message_device()}; }
-  Memory part(index_t first, index_t elements) { return memory().part(first, elements); }
+  BufferRef memory() { return {address(), count_, dtype_, message_device()}; }
+  ConstBufferRef memory() const { return {address(), count_, dtype_, message_device()}; }
+  BufferRef part(index_t first, index_t elements) { return memory().part(first, elements); }
 
   /// Every bit is the same; of complex numbers, the sign of a zero may differ.
   friend testing::AssertionResult same(const Numbers& seen, const Numbers& expected) {
@@ -178,7 +178,7 @@ class Numbers {
       }
       if (is_complex_type(seen.dtype_) && seen[i] == expected[i]) continue;
       return testing::AssertionFailure()
-             << "element " << i << " of " << seen.count_ << " " << name_of(seen.dtype_) << " is ("
+             << "element " << i << " of " << seen.count_ << " " << to_string(seen.dtype_) << " is ("
              << seen[i].re << ", " << seen[i].im << ") and not (" << expected[i].re << ", "
              << expected[i].im << ")";
     }

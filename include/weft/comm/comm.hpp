@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weft/comm/memory.hpp>
+#include <weft/comm/buffer_ref.hpp>
 #include <weft/comm/request.hpp>
 #include <weft/comm/stats.hpp>
 #include <weft/comm/transport.hpp>
@@ -56,67 +56,68 @@ class Comm {
   friend bool operator==(const Comm& a, const Comm& b);
 
   void barrier() const;
-  void broadcast(Memory data, int root) const;
-  void allreduce(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
-  void allreduce(Memory data, ReduceOp op = ReduceOp::sum) const { allreduce(data, data, op); }
+  void broadcast(BufferRef data, int root) const;
+  void allreduce(ConstBufferRef in, BufferRef out, ReduceOp op = ReduceOp::sum) const;
+  void allreduce(BufferRef data, ReduceOp op = ReduceOp::sum) const { allreduce(data, data, op); }
   /// `out` is only written on the root.
-  void reduce(ConstMemory in, Memory out, ReduceOp op, int root) const;
+  void reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root) const;
   /// Reduces `in` and leaves part r of the result on rank r.
-  void reduce_scatter(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
+  void reduce_scatter(ConstBufferRef in, BufferRef out, ReduceOp op = ReduceOp::sum) const;
   /// `parts` must be the same on all ranks, here and in all_gather_v.
-  void reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
+  void reduce_scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out,
                         ReduceOp op = ReduceOp::sum) const;
-  void all_gather(ConstMemory in, Memory out) const;
-  void all_gather_v(ConstMemory in, Memory out, const Parts& parts) const;
-  void gather(ConstMemory in, Memory out, int root) const;
+  void all_gather(ConstBufferRef in, BufferRef out) const;
+  void all_gather_v(ConstBufferRef in, BufferRef out, const Parts& parts) const;
+  void gather(ConstBufferRef in, BufferRef out, int root) const;
   /// `parts` may differ from the root's on other ranks; only the root's is used.
-  void gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const;
-  void scatter(ConstMemory in, Memory out, int root) const;
-  void scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const;
-  void all_to_all(ConstMemory in, Memory out) const;
-  void all_to_all_v(ConstMemory in, const Parts& sent, Memory out, const Parts& received) const;
+  void gather_v(ConstBufferRef in, BufferRef out, const Parts& parts, int root) const;
+  void scatter(ConstBufferRef in, BufferRef out, int root) const;
+  void scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out, int root) const;
+  void all_to_all(ConstBufferRef in, BufferRef out) const;
+  void all_to_all_v(ConstBufferRef in, const Parts& sent, BufferRef out,
+                    const Parts& received) const;
 
   /// Ranks can read each other's memory on this device: read_peers works.
   bool shares_memory(Device device) const;
   /// An all_to_all without copies in between: `reader` is called with the memory that each rank
   /// passes as `mine`, this rank's included. `sent` is what others will read there, and `received`
   /// what this rank reads from them.
-  void read_peers(ConstMemory mine, const Parts& sent, const Parts& received,
+  void read_peers(ConstBufferRef mine, const Parts& sent, const Parts& received,
                   PeerReader& reader) const;
 
   /// The same for a message: begins to wait for the next one of a rank, as long as `like`, and
   /// calls `reader` with its memory. The sender's memory is its own again when its send is
   /// complete.
-  Request start_read(Memory like, int from, PeerReader& reader) const;
+  Request start_read(BufferRef like, int from, PeerReader& reader) const;
 
   /// May wait until the receiver has taken the message: two ranks that both send first and receive
   /// afterwards wait for ever (on threads, until the time limit). Use sendrecv or a Group to
   /// exchange.
-  void send(ConstMemory data, int to) const;
-  void recv(Memory data, int from) const;
-  void sendrecv(ConstMemory out, int to, Memory in, int from) const;
+  void send(ConstBufferRef data, int to) const;
+  void recv(BufferRef data, int from) const;
+  void sendrecv(ConstBufferRef out, int to, BufferRef in, int from) const;
 
   /// The same calls, begun now and completed by the Request. Memory and parts must stay as they are
   /// until then. On threads, a ninth collective that is begun waits for the first to be complete;
   /// where calls are checked, each one waits for the others to begin it.
   Request start_barrier() const;
-  Request start_broadcast(Memory data, int root) const;
-  Request start_allreduce(ConstMemory in, Memory out, ReduceOp op = ReduceOp::sum) const;
-  Request start_reduce(ConstMemory in, Memory out, ReduceOp op, int root) const;
-  Request start_reduce_scatter_v(ConstMemory in, const Parts& parts, Memory out,
+  Request start_broadcast(BufferRef data, int root) const;
+  Request start_allreduce(ConstBufferRef in, BufferRef out, ReduceOp op = ReduceOp::sum) const;
+  Request start_reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root) const;
+  Request start_reduce_scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out,
                                  ReduceOp op = ReduceOp::sum) const;
-  Request start_all_gather_v(ConstMemory in, Memory out, const Parts& parts) const;
-  Request start_gather_v(ConstMemory in, Memory out, const Parts& parts, int root) const;
-  Request start_scatter_v(ConstMemory in, const Parts& parts, Memory out, int root) const;
-  Request start_all_to_all_v(ConstMemory in, const Parts& sent, Memory out,
+  Request start_all_gather_v(ConstBufferRef in, BufferRef out, const Parts& parts) const;
+  Request start_gather_v(ConstBufferRef in, BufferRef out, const Parts& parts, int root) const;
+  Request start_scatter_v(ConstBufferRef in, const Parts& parts, BufferRef out, int root) const;
+  Request start_all_to_all_v(ConstBufferRef in, const Parts& sent, BufferRef out,
                              const Parts& received) const;
-  Request start_send(ConstMemory data, int to) const;
-  Request start_recv(Memory data, int from) const;
+  Request start_send(ConstBufferRef data, int to) const;
+  Request start_recv(BufferRef data, int from) const;
 
   /// Reduces one number: `double total = comm.allreduce(mine, ReduceOp::sum);`
   template <Communicable T>
   T allreduce(T value, ReduceOp op = ReduceOp::sum) const {
-    allreduce(Memory(&value, 1), op);
+    allreduce(BufferRef(&value, 1), op);
     return value;
   }
 
@@ -144,20 +145,22 @@ class Comm {
   Comm(std::shared_ptr<detail::CommState> state, Device device);
   /// Throws if this is not a communicator.
   detail::CommState& state() const;
-  friend class Group;
+  friend class MessageBatch;
   void flush() const;
-  void verify_all_to_all(ConstMemory in, const Parts& sent, const Parts& received) const;
-  Request do_barrier(When when) const;
-  Request do_broadcast(Memory data, int root, When when) const;
-  Request do_allreduce(ConstMemory in, Memory out, ReduceOp op, When when) const;
-  Request do_reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) const;
-  Request do_reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                            When when) const;
-  Request do_all_gather(ConstMemory in, Memory out, const Parts& parts, When when) const;
-  Request do_gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) const;
-  Request do_scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) const;
-  Request do_all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                        When when) const;
+  void verify_all_to_all(ConstBufferRef in, const Parts& sent, const Parts& received) const;
+  Request do_barrier(CallMode mode) const;
+  Request do_broadcast(BufferRef data, int root, CallMode mode) const;
+  Request do_allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) const;
+  Request do_reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) const;
+  Request do_reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                            CallMode mode) const;
+  Request do_all_gather(ConstBufferRef in, BufferRef out, const Parts& parts, CallMode mode) const;
+  Request do_gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                    CallMode mode) const;
+  Request do_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                     CallMode mode) const;
+  Request do_all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                        CallMode mode) const;
 
   std::shared_ptr<detail::CommState> state_;
   Device device_;

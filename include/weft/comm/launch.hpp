@@ -14,8 +14,9 @@ namespace weft {
 ///
 /// Ranks are threads of this process (--ranks N, default: one per core), or the processes of an MPI
 /// job when the program was started by mpirun, mpiexec or srun. Options that are understood
-/// (--ranks, --comm, --device, --help) are taken out of argv; the rest is left to the program. A bad
-/// option, or a bad value of a WEFT_ variable, is printed once and returns 2 before any rank starts.
+/// (--ranks, --comm, --device, --help) are taken out of argv; the rest is left to the program. A
+/// bad option, or a bad value of a WEFT_ variable, is printed once and returns 2 before any rank
+/// starts.
 int launch(int& argc, char** argv, const std::function<int(Comm)>& body);
 
 template <class Body>

@@ -24,7 +24,7 @@ enum class CallKind : std::uint8_t {
 };
 inline constexpr int call_kinds = 11;
 
-std::string_view name_of(CallKind kind);
+std::string_view to_string(CallKind kind);
 
 /// What one rank has done on one communicator by calls of one kind.
 struct CallStats {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weft/comm/memory.hpp>
+#include <weft/comm/buffer_ref.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@ namespace weft {
 /// `avg` is the sum, in the elements' type, divided by the number of ranks.
 enum class ReduceOp : std::uint8_t { sum, prod, min, max, bit_and, bit_or, bit_xor, avg };
 
-std::string_view name_of(ReduceOp op);
+std::string_view to_string(ReduceOp op);
 /// Complex numbers have no order, bits belong to integers, averages to floating-point numbers.
 bool has_op(DType dtype, ReduceOp op);
 
@@ -47,7 +47,7 @@ class Parts {
 };
 
 /// Whether a call returns when it is complete, or at once with a ticket to wait for.
-enum class When : std::uint8_t { now, later };
+enum class CallMode : std::uint8_t { blocking, nonblocking };
 
 /// Names a call in progress within its transport. A default ticket is complete.
 struct Ticket {
@@ -90,26 +90,29 @@ class Transport {
   /// those that pass a negative one.
   virtual std::shared_ptr<Transport> split(int color, int key) = 0;
 
-  virtual Ticket barrier(When when) = 0;
-  virtual Ticket broadcast(Memory data, int root, When when) = 0;
-  virtual Ticket allreduce(ConstMemory in, Memory out, ReduceOp op, When when) = 0;
-  virtual Ticket reduce(ConstMemory in, Memory out, ReduceOp op, int root, When when) = 0;
-  virtual Ticket reduce_scatter(ConstMemory in, const Parts& parts, Memory out, ReduceOp op,
-                                When when) = 0;
-  virtual Ticket all_gather(ConstMemory in, Memory out, const Parts& parts, When when) = 0;
-  virtual Ticket gather(ConstMemory in, Memory out, const Parts& parts, int root, When when) = 0;
-  virtual Ticket scatter(ConstMemory in, const Parts& parts, Memory out, int root, When when) = 0;
-  virtual Ticket all_to_all(ConstMemory in, const Parts& sent, Memory out, const Parts& received,
-                            When when) = 0;
+  virtual Ticket barrier(CallMode mode) = 0;
+  virtual Ticket broadcast(BufferRef data, int root, CallMode mode) = 0;
+  virtual Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) = 0;
+  virtual Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) = 0;
+  virtual Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                                CallMode mode) = 0;
+  virtual Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
+                            CallMode mode) = 0;
+  virtual Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                        CallMode mode) = 0;
+  virtual Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                         CallMode mode) = 0;
+  virtual Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
+                            const Parts& received, CallMode mode) = 0;
   /// Ranks can read each other's memory: read_peers works.
   virtual bool shares_memory() const { return false; }
   /// Collective: calls reader.read(peer, data of that rank's `mine`) for all ranks, while no rank
   /// changes its memory.
-  virtual void read_peers(ConstMemory mine, PeerReader& reader);
+  virtual void read_peers(ConstBufferRef mine, PeerReader& reader);
   /// Takes the next message of a rank, as long as `like`, by reader.read(from, its memory).
-  virtual Ticket read(Memory like, int from, PeerReader& reader);
-  virtual Ticket send(ConstMemory data, int to) = 0;
-  virtual Ticket recv(Memory data, int from) = 0;
+  virtual Ticket read(BufferRef like, int from, PeerReader& reader);
+  virtual Ticket send(ConstBufferRef data, int to) = 0;
+  virtual Ticket recv(BufferRef data, int from) = 0;
   /// Begins messages that were held back, so that they could be exchanged together, without order
   /// or deadlock between them. Waiting for one of them does that too.
   virtual void flush() {}

@@ -104,7 +104,7 @@ constexpr std::int64_t size_of(DType dtype) {
   constexpr std::int64_t sizes[] = {2, 2, 4, 8, 8, 16, 1, 2, 4, 8, 1, 2, 4, 8};
   return sizes[static_cast<int>(dtype)];
 }
-std::string_view name_of(DType dtype);
+std::string_view to_string(DType dtype);
 
 constexpr bool is_integer(DType dtype) { return dtype >= DType::i8; }
 constexpr bool is_complex_type(DType dtype) { return dtype == DType::c64 || dtype == DType::c128; }

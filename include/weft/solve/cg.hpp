@@ -32,11 +32,11 @@ class Cg final : public Solver<T> {
 
  private:
   struct State;
-  using typename AnySolver::Findings;
+  using typename AnySolver::Check;
   using typename AnySolver::Norms;
 
   void iterate(int parity) override;
-  Findings look() override;
+  Check evaluate() override;
   Norms true_norms() override;
   void visit_own_state(StateVisitor& visitor) override;
 

@@ -32,11 +32,11 @@ class Cgls final : public Solver<D> {
 
  private:
   struct State;
-  using typename AnySolver::Findings;
+  using typename AnySolver::Check;
   using typename AnySolver::Norms;
 
   void iterate(int parity) override;
-  Findings look() override;
+  Check evaluate() override;
   Norms true_norms() override;
   void visit_own_state(StateVisitor& visitor) override;
   void restore_partial_sums() override;

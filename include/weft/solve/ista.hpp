@@ -80,12 +80,12 @@ class ProximalGradient : public Solver<D> {
 
  private:
   struct State;
-  using typename AnySolver::Findings;
+  using typename AnySolver::Check;
   using typename AnySolver::Norms;
 
   void iterate(int parity) final;
-  Findings look() final;
-  void judge_step(Findings& findings) const;
+  Check evaluate() final;
+  void check_step(Check& check) const;
   void tell_problem();
   Norms true_norms() final;
   void visit_own_state(StateVisitor& visitor) final;

@@ -80,17 +80,17 @@ class Lsqr final : public Solver<D> {
 
  private:
   struct State;
-  using typename AnySolver::Findings;
+  using typename AnySolver::Check;
   using typename AnySolver::Norms;
 
   void iterate(int parity) override;
-  Findings look() override;
+  Check evaluate() override;
   Norms true_norms() override;
   void visit_own_state(StateVisitor& visitor) override;
 
   /// The second half of an iteration, and of the beginning: x, and from u the next v.
   void step_v();
-  void judge_norms(Findings& findings) const;
+  void check_norms(Check& check) const;
 
   std::unique_ptr<State> state_;
 };

@@ -94,7 +94,7 @@ class StateVisitor {
   virtual void visit(std::string_view name, DistributedArray<std::complex<double>>& array) = 0;
   /// Numbers in memory of a device: first `common` that are the same on all ranks, then those that
   /// may differ.
-  virtual void visit(std::string_view name, Memory numbers, index_t common) = 0;
+  virtual void visit(std::string_view name, BufferRef numbers, index_t common) = 0;
   virtual void visit(std::string_view name, index_t& number) = 0;
 };
 
@@ -125,12 +125,12 @@ class AnySolver {
 
  protected:
   /// What a look at the norms tells.
-  struct Findings {
+  struct Check {
     double residual_norm = 0;
     double gradient_norm = 0;
     bool converged = false;
     /// Why to stop though it has not converged.
-    StopReason trouble = StopReason::running;
+    StopReason failure = StopReason::running;
     /// What the trouble is, or what has converged if there is more to say than the norms.
     std::string message = {};
   };
@@ -158,15 +158,15 @@ class AnySolver {
   double threshold(double reference) const;
   /// Finds trouble, unless there is some already: a number that must be finite and is not, or one
   /// that must be positive until the solver has converged, which means what `otherwise` says.
-  void expect_finite(Findings& findings, std::string_view what, double value) const;
-  void expect_positive(Findings& findings, std::string_view what, double value,
+  void expect_finite(Check& check, std::string_view what, double value) const;
+  void expect_positive(Check& check, std::string_view what, double value,
                        std::string_view otherwise) const;
 
   /// Issues one iteration to the stream: nothing in it waits for the device, and all memory is the
   /// same each time, but for what depends on `parity`, which is 0 and 1 in turn.
   virtual void iterate(int parity) = 0;
   /// Fetches norms from the device.
-  virtual Findings look() = 0;
+  virtual Check evaluate() = 0;
   /// Computed from x alone. Collective; leaves the state as it is.
   virtual Norms true_norms() = 0;
   virtual void visit_own_state(StateVisitor& visitor) = 0;
@@ -178,9 +178,9 @@ class AnySolver {
   bool resume();
   void record();
   void check();
-  void agree_between_groups(Findings& findings) const;
-  void judge(Findings findings);
-  void ask_others(const SolverStatus& status);
+  void agree_between_groups(Check& check) const;
+  void decide(Check check);
+  void agree_on_stop(const SolverStatus& status);
   void stop(StopReason reason, std::string message);
 
   std::string name_;

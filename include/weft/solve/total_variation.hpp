@@ -1,7 +1,7 @@
 #pragma once
 
-#include <weft/op/gradient.hpp>
 #include <weft/op/linear_operator.hpp>
+#include <weft/op/stencil/gradient.hpp>
 #include <weft/solve/solver.hpp>
 
 #include <cstdint>
@@ -61,11 +61,11 @@ class TotalVariation final : public Solver<D> {
 
  private:
   struct State;
-  using typename AnySolver::Findings;
+  using typename AnySolver::Check;
   using typename AnySolver::Norms;
 
   void iterate(int parity) override;
-  Findings look() override;
+  Check evaluate() override;
   Norms true_norms() override;
   void tell_problem();
   void visit_own_state(StateVisitor& visitor) override;

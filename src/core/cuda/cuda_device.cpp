@@ -1,7 +1,7 @@
 #include "core/cuda_device.hpp"
 
 #include <weft/core/cuda/support.hpp>
-#include <weft/core/dispatch.hpp>
+#include <weft/core/device_access.hpp>
 #include <weft/core/error.hpp>
 
 #include "core/cuda/cuda_check.hpp"
@@ -64,13 +64,13 @@ ThreadDevice make_thread_device(int ordinal) {
 
 /// What threads that have ended leave to those that begin. Never freed: at the end of the process
 /// the driver may be gone before.
-struct Heritage {
+struct ThreadDevicePool {
   std::mutex mutex;
   std::multimap<int, ThreadDevice> devices;
 };
 
-Heritage& heritage() {
-  static auto& instance = *new Heritage;
+ThreadDevicePool& heritage() {
+  static auto& instance = *new ThreadDevicePool;
   return instance;
 }
 

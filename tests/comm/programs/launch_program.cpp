@@ -71,7 +71,7 @@ int give_up(const Comm& world) {
 /// The last rank waits for a message that comes too late.
 int come_late(const Comm& world) {
   int number = 0;
-  if (world.rank() == world.size() - 1) world.recv(weft::Memory(&number, 1), 0);
+  if (world.rank() == world.size() - 1) world.recv(weft::BufferRef(&number, 1), 0);
   std::this_thread::sleep_for(std::chrono::seconds(1));
   world.barrier();
   return 0;

@@ -1,8 +1,8 @@
 // What lost_rank_test runs as an MPI job: the first argument says what becomes of the last rank,
 // and what the others do meanwhile.
 
-#include <weft/comm/group.hpp>
 #include <weft/comm/launch.hpp>
+#include <weft/comm/message_batch.hpp>
 #include <weft/comm/print.hpp>
 
 #include <array>
@@ -45,7 +45,7 @@ void return_while_others_wait(const Comm& world) {
 
 void return_before_sending(const Comm& world) {
   double number = 0;
-  if (world.rank() == 0) world.recv(weft::Memory(&number, 1), world.size() - 1);
+  if (world.rank() == 0) world.recv(weft::BufferRef(&number, 1), world.size() - 1);
 }
 
 void return_before_receiving(const Comm& world) {
@@ -63,7 +63,7 @@ void return_from_a_part(const Comm& world) {
 void return_from_a_begun_call(const Comm& world) {
   if (is_last(world)) return;
   double sum = 1;
-  world.start_allreduce(weft::ConstMemory(&sum, 1), weft::Memory(&sum, 1)).wait();
+  world.start_allreduce(weft::ConstBufferRef(&sum, 1), weft::BufferRef(&sum, 1)).wait();
 }
 
 void stop(const Comm& world) {
@@ -97,7 +97,7 @@ void hang(const Comm& world) {
 
 void hang_in_another_call(const Comm& world) {
   double number = 0;
-  lose_last(world, [&] { world.recv(weft::Memory(&number, 1), 0); });
+  lose_last(world, [&] { world.recv(weft::BufferRef(&number, 1), 0); });
 }
 
 void call_exit(const Comm& world, int code) {
@@ -118,7 +118,7 @@ void fail_together(const Comm& world) {
 void abandon_a_send(const Comm& world, const std::function<void(weft::Request)>& go_on) {
   double number = 0;
   if (is_last(world)) {
-    weft::Request receiving = world.start_recv(weft::Memory(&number, 1), 0);
+    weft::Request receiving = world.start_recv(weft::BufferRef(&number, 1), 0);
     try {
       const std::vector<double> much(1'000'000);
       const weft::Request sending = world.start_send(much, 0);

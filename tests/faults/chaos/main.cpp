@@ -87,7 +87,7 @@ int drive(const Options& options) {
     }
     if (complaint.empty()) continue;
     failing.push_back(seed);
-    fmt::print("seed {} ({}, rank {}): {}\n  again: weft_chaos {}\n", seed, name_of(plan.action),
+    fmt::print("seed {} ({}, rank {}): {}\n  again: weft_chaos {}\n", seed, to_string(plan.action),
                plan.culprit, complaint, repeat(options, seed));
     std::fflush(stdout);
   }
@@ -97,7 +97,7 @@ int drive(const Options& options) {
   for (std::size_t i = 0; i < tallies.size(); ++i) {
     const Tally& tally = tallies[i];
     if (tally.passed + tally.failed == 0) continue;
-    fmt::print("{:<12} {:>7} {:>7} {:>10.2f} s\n", name_of(static_cast<Action>(i)), tally.passed,
+    fmt::print("{:<12} {:>7} {:>7} {:>10.2f} s\n", to_string(static_cast<Action>(i)), tally.passed,
                tally.failed, tally.slowest);
     passed += tally.passed;
   }

@@ -56,7 +56,7 @@ std::vector<Action> read_actions(std::string_view names) {
 std::string names_of(const std::vector<Action>& list) {
   std::string text;
   for (const Action action : list) {
-    text += fmt::format("{}{}", text.empty() ? "" : ",", name_of(action));
+    text += fmt::format("{}{}", text.empty() ? "" : ",", to_string(action));
   }
   return text;
 }

@@ -41,7 +41,7 @@ std::uint64_t Random::next() {
   return x ^ (x >> 31);
 }
 
-std::string_view name_of(Action action) { return names.at(static_cast<std::size_t>(action)); }
+std::string_view to_string(Action action) { return names.at(static_cast<std::size_t>(action)); }
 
 std::optional<Action> action_named(std::string_view name) {
   const auto* const found = std::find(names.begin(), names.end(), name);
@@ -80,7 +80,7 @@ Plan make_plan(std::uint64_t seed, int ranks, bool mpi, const std::vector<Action
 }
 
 std::string reason_of(const Plan& plan) {
-  return fmt::format("chaos {} of seed {}", name_of(plan.action), plan.seed);
+  return fmt::format("chaos {} of seed {}", to_string(plan.action), plan.seed);
 }
 
 }  // namespace weft::chaos

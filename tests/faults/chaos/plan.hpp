@@ -72,7 +72,7 @@ enum class Action : int {
 };
 inline constexpr int actions = static_cast<int>(Action::drop_request) + 1;
 
-std::string_view name_of(Action action);
+std::string_view to_string(Action action);
 std::optional<Action> action_named(std::string_view name);
 
 struct Plan {

@@ -3,7 +3,7 @@
 #include <weft/array/halo_exchange.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
-#include <weft/comm/group.hpp>
+#include <weft/comm/message_batch.hpp>
 
 #include <fmt/core.h>
 
@@ -294,7 +294,7 @@ void Player::play_messages(const Step& step) {
     return;
   }
   std::vector<Values> in(at(ranks), Values(mine.size()));
-  Group group(world_);
+  MessageBatch group(world_);
   for (int peer = 0; peer < ranks; ++peer) group.send(mine, peer).recv(in[at(peer)], peer);
   group.run();
   for (int peer = 0; peer < ranks; ++peer) {

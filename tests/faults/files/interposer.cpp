@@ -88,14 +88,14 @@ std::size_t part_of(std::size_t bytes, bool whole) { return whole ? bytes : (byt
 
 }  // namespace
 
-std::string_view name_of(Call call) {
+std::string_view to_string(Call call) {
   constexpr std::array<std::string_view, call_count> names = {
       "open",  "pread", "pwrite", "fsync", "ftruncate", "rename", "unlink",
       "close", "fstat", "stat",   "lstat", "readlink",  "flock",  "getentropy"};
   return names[static_cast<std::size_t>(call)];
 }
 
-std::string_view name_of(Action action) {
+std::string_view to_string(Action action) {
   constexpr std::array<std::string_view, 6> names = {
       "fails",           "works, but reports an error", "is short",
       "is not survived", "is not survived half way",    "is the last one"};
@@ -104,7 +104,7 @@ std::string_view name_of(Action action) {
 
 std::string to_string(const Fault& fault) {
   std::string text =
-      fmt::format("{} number {} {}", name_of(fault.call), fault.number, name_of(fault.action));
+      fmt::format("{} number {} {}", to_string(fault.call), fault.number, to_string(fault.action));
   if (fault.action == Action::fail || fault.action == Action::fail_after)
     text += fmt::format(" ({})", std::strerror(fault.error));
   return text + (fault.stays ? ", like all later ones" : "");

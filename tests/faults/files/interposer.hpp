@@ -26,7 +26,7 @@ enum class Call {
   getentropy,
 };
 inline constexpr int call_count = 14;
-std::string_view name_of(Call call);
+std::string_view to_string(Call call);
 
 enum class Action {
   /// Does nothing and reports an error.
@@ -40,7 +40,7 @@ enum class Action {
   kill_within,
   kill_after,
 };
-std::string_view name_of(Action action);
+std::string_view to_string(Action action);
 
 struct Fault {
   Call call = Call::open;

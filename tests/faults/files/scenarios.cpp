@@ -4,7 +4,7 @@
 #include <weft/core/error.hpp>
 #include <weft/io/npy.hpp>
 #include <weft/io/report.hpp>
-#include <weft/op/diagonal.hpp>
+#include <weft/op/basic/diagonal.hpp>
 #include <weft/solve/cgls.hpp>
 
 #include "support/text.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weft/op/diagonal.hpp>
+#include <weft/op/basic/diagonal.hpp>
 #include <weft/solve/cgls.hpp>
 
 #include <memory>

@@ -1,7 +1,7 @@
 #include "op/support/check_operator.hpp"
 
+#include <weft/op/algebra/function_operator.hpp>
 #include <weft/op/dot_test.hpp>
-#include <weft/op/function_operator.hpp>
 
 #include <fmt/core.h>
 

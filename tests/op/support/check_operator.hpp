@@ -4,8 +4,8 @@
 // row-major order, and the parts of a stack one after the other. Vectors are small whole numbers:
 // where the entries of a matrix are such too, results have one right value, bit by bit.
 
+#include <weft/op/algebra/operator_algebra.hpp>
 #include <weft/op/linear_operator.hpp>
-#include <weft/op/operator_algebra.hpp>
 
 #include "array/layouts.hpp"
 #include "support/ranks.hpp"

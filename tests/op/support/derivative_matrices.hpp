@@ -2,7 +2,7 @@
 
 // Matrices of derivatives, from their definitions: what row i has at column j.
 
-#include <weft/op/derivative_kind.hpp>
+#include <weft/op/stencil/derivative_kind.hpp>
 
 #include "op/support/check_operator.hpp"
 

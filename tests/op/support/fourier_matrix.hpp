@@ -2,7 +2,7 @@
 
 // The matrices of Fourier transforms, from their definition.
 
-#include <weft/op/fft.hpp>
+#include <weft/op/fourier/fft.hpp>
 
 #include "op/support/check_operator.hpp"
 

@@ -8,9 +8,9 @@
 // history, as a number>".
 
 #include <weft/comm/launch.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/operator_algebra.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 #include <weft/solve/cgls.hpp>
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "solve/support/dense.hpp"
 
-#include <weft/op/matrix_mult.hpp>
+#include <weft/op/matrix/matrix_mult.hpp>
 
 namespace weft::test {
 namespace {

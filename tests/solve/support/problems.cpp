@@ -1,10 +1,10 @@
 #include "solve/support/problems.hpp"
 
-#include <weft/op/blocks.hpp>
-#include <weft/op/diagonal.hpp>
-#include <weft/op/first_derivative.hpp>
-#include <weft/op/function_operator.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/algebra/blocks.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
 
 #include "support/ranks.hpp"
 

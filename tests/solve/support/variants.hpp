@@ -2,8 +2,8 @@
 
 // All solvers, in their variants, on any layout: for what is to hold for every one of them.
 
-#include <weft/op/diagonal.hpp>
-#include <weft/op/identity.hpp>
+#include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/solve/cg.hpp>
 #include <weft/solve/cgls.hpp>
 #include <weft/solve/ista.hpp>

@@ -3,8 +3,8 @@
 // Filling arrays on a GPU from a functor, in programs that nvcc compiles; see
 // DistributedArray::fill.
 
-#include <weft/core/cuda/for_each.cuh>
-#include <weft/core/dispatch.hpp>
+#include <weft/kernel/cuda/for_each.cuh>
+#include <weft/kernel/dispatch.hpp>
 
 #include <type_traits>
 

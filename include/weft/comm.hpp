@@ -1,0 +1,8 @@
+#pragma once
+
+// Communicators, launching and messages.
+
+#include <weft/comm/comm.hpp>
+#include <weft/comm/launch.hpp>
+#include <weft/comm/message_batch.hpp>
+#include <weft/comm/print.hpp>

@@ -1,0 +1,67 @@
+#pragma once
+
+// Products that are added up, for files of kernels that wait for arithmetic rather than for memory.
+// Rounded once where the processor has an instruction for that, and twice elsewhere: their results
+// differ between processors in the last digits. All other code is compiled so that it rounds twice
+// everywhere.
+
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/for_each.hpp>
+
+#include <cmath>
+#include <concepts>
+#include <type_traits>
+
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
+
+namespace weft::kernels {
+
+#if defined(__FMA__) || defined(__aarch64__) || defined(__CUDACC__)
+inline constexpr bool rounds_once = true;
+#else
+inline constexpr bool rounds_once = false;
+#endif
+
+/// a b + c
+template <std::floating_point R>
+WEFT_FUNCTION R multiply_add(R a, R b, R c) {
+  if constexpr (rounds_once) {
+    return std::fma(a, b, c);
+  } else {
+    return a * b + c;
+  }
+}
+template <class R>
+WEFT_FUNCTION Complex<R> multiply_add(Complex<R> a, Complex<R> b, Complex<R> c) {
+  return {multiply_add(a.re, b.re, multiply_add(-a.im, b.im, c.re)),
+          multiply_add(a.re, b.im, multiply_add(a.im, b.re, c.im))};
+}
+
+#if !defined(__CUDACC__)
+
+/// The same of registers full of numbers of type R.
+template <class R, class Lanes>
+inline Lanes multiply_add_lanes(Lanes a, Lanes b, Lanes c) {
+  [[maybe_unused]] constexpr bool is_double = std::is_same_v<R, double>;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(Lanes) == 64 && is_double) return _mm512_fmadd_pd(a, b, c);
+  if constexpr (sizeof(Lanes) == 64 && !is_double) return _mm512_fmadd_ps(a, b, c);
+#endif
+#if defined(__FMA__)
+  if constexpr (sizeof(Lanes) == 32 && is_double) return _mm256_fmadd_pd(a, b, c);
+  if constexpr (sizeof(Lanes) == 32 && !is_double) return _mm256_fmadd_ps(a, b, c);
+#endif
+  return a * b + c;
+}
+
+/// A number in all places of a register.
+template <class Lanes, class R>
+inline Lanes broadcast(R value) {
+  return value - Lanes{};
+}
+
+#endif
+
+}  // namespace weft::kernels

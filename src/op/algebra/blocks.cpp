@@ -1,0 +1,176 @@
+#include <weft/op/algebra/blocks.hpp>
+
+#include "op/checks.hpp"
+#include "op/scaling.hpp"
+
+namespace weft {
+namespace {
+
+template <class D, class R>
+using Operators = std::vector<LinearOperator<D, R>>;
+
+/// Where an operator stands in a matrix of operators.
+template <Scalar D, Scalar R>
+struct Block {
+  int row;
+  int column;
+  LinearOperator<D, R> a;
+};
+
+/// A matrix of operators, most of whose places may be empty. With one row or column that is not a
+/// stack, the array itself takes the place of its part 0.
+template <Scalar D, Scalar R>
+class Blocks final : public OperatorNode<D, R> {
+ public:
+  Blocks(std::string name, Layout domain, Layout range, std::vector<Block<D, R>> blocks,
+         bool rows_are_parts, bool columns_are_parts)
+      : OperatorNode<D, R>(std::move(name), std::move(domain), std::move(range)),
+        blocks_(std::move(blocks)),
+        rows_are_parts_(rows_are_parts),
+        columns_are_parts_(columns_are_parts) {}
+
+  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+               Update<R> update) const override {
+    for (int row = 0; row < (rows_are_parts_ ? y.layout().part_count() : 1); ++row) {
+      DistributedArray<R>& out = rows_are_parts_ ? y.part(row) : y;
+      Update<R> next = update;
+      bool written = false;
+      for (const Block<D, R>& block : blocks_) {
+        if (block.row != row || block.a.is_zero()) continue;
+        block.a.forward(columns_are_parts_ ? x.part(block.column) : x, out, next);
+        next.beta = R{1};
+        written = true;
+      }
+      if (!written) detail::scale_or_clear(update.beta, out);
+    }
+  }
+  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+               Update<D> update) const override {
+    for (int column = 0; column < (columns_are_parts_ ? x.layout().part_count() : 1); ++column) {
+      DistributedArray<D>& out = columns_are_parts_ ? x.part(column) : x;
+      Update<D> next = update;
+      bool written = false;
+      for (const Block<D, R>& block : blocks_) {
+        if (block.column != column || block.a.is_zero()) continue;
+        block.a.adjoint(rows_are_parts_ ? y.part(block.row) : y, out, next);
+        next.beta = D{1};
+        written = true;
+      }
+      if (!written) detail::scale_or_clear(update.beta, out);
+    }
+  }
+  std::vector<const AnyOperatorNode*> children() const override {
+    std::vector<const AnyOperatorNode*> all;
+    for (const Block<D, R>& block : blocks_) all.push_back(block.a.node().get());
+    return all;
+  }
+
+ private:
+  std::vector<Block<D, R>> blocks_;
+  bool rows_are_parts_;
+  bool columns_are_parts_;
+};
+
+template <Scalar D, Scalar R>
+void require_some(const Operators<D, R>& operators, const char* where) {
+  require(!operators.empty(), "{}: there must be at least one operator", where);
+}
+
+template <Scalar D, Scalar R>
+void require_same_domain(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b,
+                         const char* where) {
+  if (a.domain() == b.domain()) return;
+  refuse("{} of {} and {}: {}", where, a.name(), b.name(),
+         detail::difference("one takes", a.domain(), "the other takes", b.domain()));
+}
+
+template <Scalar D, Scalar R>
+void require_same_range(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b,
+                        const char* where) {
+  if (a.range() == b.range()) return;
+  refuse("{} of {} and {}: {}", where, a.name(), b.name(),
+         detail::difference("one gives", a.range(), "the other gives", b.range()));
+}
+
+template <Scalar D, Scalar R>
+Layout stack_of_domains(const Operators<D, R>& operators) {
+  std::vector<Layout> parts;
+  for (const auto& a : operators) parts.push_back(a.domain());
+  return Layout::stack(std::move(parts));
+}
+
+template <Scalar D, Scalar R>
+Layout stack_of_ranges(const Operators<D, R>& operators) {
+  std::vector<Layout> parts;
+  for (const auto& a : operators) parts.push_back(a.range());
+  return Layout::stack(std::move(parts));
+}
+
+}  // namespace
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> vstack(const Operators<D, R>& operators) {
+  require_some(operators, "vstack");
+  std::vector<Block<D, R>> blocks;
+  for (const auto& a : operators) {
+    require_same_domain(operators.front(), a, "vstack");
+    blocks.push_back({static_cast<int>(blocks.size()), 0, a});
+  }
+  return make_operator<Blocks<D, R>>("vstack", operators.front().domain(),
+                                     stack_of_ranges(operators), blocks, true, false);
+}
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> hstack(const Operators<D, R>& operators) {
+  require_some(operators, "hstack");
+  std::vector<Block<D, R>> blocks;
+  for (const auto& a : operators) {
+    require_same_range(operators.front(), a, "hstack");
+    blocks.push_back({0, static_cast<int>(blocks.size()), a});
+  }
+  return make_operator<Blocks<D, R>>("hstack", stack_of_domains(operators),
+                                     operators.front().range(), blocks, false, true);
+}
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> block_diag(const Operators<D, R>& operators) {
+  require_some(operators, "block_diag");
+  std::vector<Block<D, R>> blocks;
+  for (const auto& a : operators) {
+    const int place = static_cast<int>(blocks.size());
+    blocks.push_back({place, place, a});
+  }
+  return make_operator<Blocks<D, R>>("block_diag", stack_of_domains(operators),
+                                     stack_of_ranges(operators), blocks, true, true);
+}
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> block(const std::vector<Operators<D, R>>& rows) {
+  require(!rows.empty() && !rows.front().empty(), "block: there must be at least one operator");
+  std::vector<Block<D, R>> blocks;
+  Operators<D, R> first_of_rows;
+  for (const Operators<D, R>& row : rows) {
+    require(row.size() == rows.front().size(),
+            "block: a row has {} operators, but the first row has {}; fill up with zero()",
+            row.size(), rows.front().size());
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      require_same_range(row.front(), row[column], "block");
+      require_same_domain(rows.front()[column], row[column], "block");
+      blocks.push_back(
+          {static_cast<int>(first_of_rows.size()), static_cast<int>(column), row[column]});
+    }
+    first_of_rows.push_back(row.front());
+  }
+  return make_operator<Blocks<D, R>>("block", stack_of_domains(rows.front()),
+                                     stack_of_ranges(first_of_rows), blocks, true, true);
+}
+
+#define INSTANTIATE(D, R)                                           \
+  template LinearOperator<D, R> vstack(const Operators<D, R>&);     \
+  template LinearOperator<D, R> hstack(const Operators<D, R>&);     \
+  template LinearOperator<D, R> block_diag(const Operators<D, R>&); \
+  template LinearOperator<D, R> block(const std::vector<Operators<D, R>>&);
+WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

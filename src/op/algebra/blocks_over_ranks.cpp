@@ -1,0 +1,281 @@
+#include <weft/op/algebra/blocks.hpp>
+
+#include <weft/op/algebra/operator_algebra.hpp>
+
+#include "op/checks.hpp"
+#include "op/scaling.hpp"
+
+#include <numeric>
+
+namespace weft {
+namespace {
+
+template <class D, class R>
+using Operators = std::vector<LinearOperator<D, R>>;
+
+/// Views of consecutive pieces of memory as arrays of given layouts, made once.
+template <Scalar T>
+class Pieces {
+ public:
+  void add(const Layout& layout) {
+    arrays_.push_back(DistributedArray<T>::unbound_view(layout));
+    offsets_.push_back(count_);
+    count_ += layout.local_count();
+  }
+  index_t count() const { return count_; }
+  /// Piece i of x.
+  DistributedArray<T>& of(DistributedArray<T>& x, std::size_t i) {
+    arrays_[i].rebind(x.data() + offsets_[i]);
+    return arrays_[i];
+  }
+  const DistributedArray<T>& of(const DistributedArray<T>& x, std::size_t i) {
+    return of(const_cast<DistributedArray<T>&>(x), i);
+  }
+
+ private:
+  std::vector<DistributedArray<T>> arrays_;
+  std::vector<index_t> offsets_;
+  index_t count_ = 0;
+};
+
+template <Scalar D, Scalar R>
+std::vector<const AnyOperatorNode*> nodes_of(const Operators<D, R>& operators) {
+  std::vector<const AnyOperatorNode*> nodes;
+  for (const auto& a : operators) nodes.push_back(a.node().get());
+  return nodes;
+}
+
+/// A rank may have no operator, which costs nothing.
+template <Scalar D, Scalar R>
+Cost cost_of(const Operators<D, R>& operators) {
+  Cost total;
+  for (const auto& a : operators) total += a.cost();
+  return total;
+}
+
+template <Scalar D, Scalar R>
+class DiagonalOverRanks final : public OperatorNode<D, R> {
+ public:
+  DiagonalOverRanks(const Layout& domain, const Layout& range, const Operators<D, R>& mine)
+      : OperatorNode<D, R>(fmt::format("block_diag over {} ranks", domain.comm().size()), domain,
+                           range),
+        mine_(mine) {
+    for (const auto& a : mine_) {
+      in_domain_.add(a.domain());
+      in_range_.add(a.range());
+    }
+  }
+
+  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+               Update<R> update) const override {
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      mine_[i].forward(in_domain_.of(x, i), in_range_.of(y, i), update);
+    }
+  }
+  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+               Update<D> update) const override {
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      mine_[i].adjoint(in_range_.of(y, i), in_domain_.of(x, i), update);
+    }
+  }
+  std::vector<const AnyOperatorNode*> children() const override { return nodes_of(mine_); }
+  Cost cost() const override { return cost_of(mine_); }
+
+ private:
+  Operators<D, R> mine_;
+  mutable Pieces<D> in_domain_;
+  mutable Pieces<R> in_range_;
+};
+
+template <Scalar D, Scalar R>
+class StackOverRanks final : public OperatorNode<D, R> {
+ public:
+  StackOverRanks(const Layout& domain, const Layout& range, const Operators<D, R>& mine)
+      : OperatorNode<D, R>(fmt::format("vstack over {} ranks", domain.comm().size()), domain,
+                           range),
+        mine_(mine) {
+    if (!mine.empty()) whole_domain_.add(mine.front().domain());
+    for (const auto& a : mine_) in_range_.add(a.range());
+  }
+
+  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+               Update<R> update) const override {
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      mine_[i].forward(whole_domain_.of(x, 0), in_range_.of(y, i), update);
+    }
+  }
+  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+               Update<D> update) const override {
+    // All ranks have the same x. One of them brings it into the sum.
+    const Comm& comm = this->domain().comm();
+    if (comm.rank() != 0) update.beta = D{};
+    bool written = false;
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      if (mine_[i].is_zero()) continue;
+      mine_[i].adjoint(in_range_.of(y, i), whole_domain_.of(x, 0), update);
+      update.beta = D{1};
+      written = true;
+    }
+    if (!written) detail::scale_or_clear(update.beta, x);
+    if (comm.size() > 1) comm.allreduce(BufferRef(x.data(), x.local_count(), x.device()));
+  }
+  std::vector<const AnyOperatorNode*> children() const override { return nodes_of(mine_); }
+  Cost cost() const override { return cost_of(mine_); }
+  Cost adjoint_cost() const override {
+    Cost total{.messages = this->domain().comm().size() > 1 ? 1.0 : 0.0};
+    for (const auto& a : mine_) total += a.adjoint_cost();
+    return total;
+  }
+
+ private:
+  Operators<D, R> mine_;
+  mutable Pieces<D> whole_domain_;
+  mutable Pieces<R> in_range_;
+};
+
+/// A layout as numbers: its shape, after the number of axes; of a stack its parts, after minus
+/// their number.
+void encode(const Layout& layout, std::vector<index_t>& code) {
+  if (!layout.is_stack()) {
+    code.push_back(layout.ndim());
+    code.insert(code.end(), layout.shape().begin(), layout.shape().end());
+    return;
+  }
+  code.push_back(-layout.part_count());
+  for (int index = 0; index < layout.part_count(); ++index) encode(layout.part(index), code);
+}
+
+/// The replicated layout that `code` begins with, which is taken off it.
+Layout replicated_from(const Comm& comm, Device device, std::span<const index_t>& code) {
+  const index_t head = code.front();
+  code = code.subspan(1);
+  if (head >= 0) {
+    const Shape shape{Index(code.first(static_cast<std::size_t>(head)))};
+    code = code.subspan(static_cast<std::size_t>(head));
+    return Layout::replicated(comm, shape).on(device);
+  }
+  std::vector<Layout> parts;
+  for (index_t index = 0; index < -head; ++index) {
+    parts.push_back(replicated_from(comm, device, code));
+  }
+  return Layout::stack(std::move(parts));
+}
+
+/// What is wrong with the operators of this rank, if anything.
+template <Scalar D, Scalar R>
+std::string complaint_about(const Operators<D, R>& mine, const char* where, bool same_domain) {
+  for (const auto& a : mine) {
+    for (const Layout& layout : {a.domain(), a.range()}) {
+      if (layout.comm().size() > 1) {
+        return fmt::format(
+            "{}: {} is on {}, but only operators on local layouts can be put "
+            "together over a communicator",
+            where, a.name(), layout.describe());
+      }
+      if (!(layout.device() == mine.front().domain().device())) {
+        return fmt::format("{}: {} is on {}, but {} is on {}", where, a.name(),
+                           to_string(layout.device()), mine.front().name(),
+                           to_string(mine.front().domain().device()));
+      }
+    }
+    if (same_domain && !(a.domain() == mine.front().domain())) {
+      return fmt::format(
+          "{} of {} and {}: {}", where, mine.front().name(), a.name(),
+          detail::difference("one takes", mine.front().domain(), "the other takes", a.domain()));
+    }
+  }
+  return {};
+}
+
+template <Scalar D, Scalar R>
+Device device_of(const Comm& comm, const Operators<D, R>& mine) {
+  return mine.empty() ? comm.device() : mine.front().domain().device();
+}
+
+/// The ranks' memory one after the other.
+Layout concatenated(const Comm& comm, Device device, index_t mine) {
+  std::vector<index_t> extents(static_cast<std::size_t>(comm.size()));
+  comm.all_gather(ConstBufferRef(&mine, 1), extents);
+  const index_t total = std::accumulate(extents.begin(), extents.end(), index_t{0});
+  return Layout::scatter(comm, {total}, 0, extents).on(device);
+}
+
+template <Scalar D, Scalar R>
+index_t elements_of_domains(const Operators<D, R>& operators) {
+  index_t total = 0;
+  for (const auto& a : operators) total += a.domain().count();
+  return total;
+}
+
+template <Scalar D, Scalar R>
+index_t elements_of_ranges(const Operators<D, R>& operators) {
+  index_t total = 0;
+  for (const auto& a : operators) total += a.range().count();
+  return total;
+}
+
+/// The domain that the operators of all ranks have in common, replicated.
+template <Scalar D, Scalar R>
+Layout common_domain(const Comm& comm, const Operators<D, R>& mine) {
+  std::vector<index_t> code;
+  if (!mine.empty()) encode(mine.front().domain(), code);
+  std::vector<index_t> lengths(static_cast<std::size_t>(comm.size()));
+  const auto length = static_cast<index_t>(code.size());
+  comm.all_gather(ConstBufferRef(&length, 1), lengths);
+  const Parts parts(lengths);
+  std::vector<index_t> codes(static_cast<std::size_t>(parts.extent()));
+  comm.all_gather_v(code, codes, parts);
+
+  const Device device = device_of(comm, mine);
+  const auto domain_of = [&](int rank) {
+    std::span<const index_t> rest(codes.data() + parts.offset(rank),
+                                  static_cast<std::size_t>(parts.count(rank)));
+    return replicated_from(comm, device, rest);
+  };
+  int first = 0;
+  while (first < comm.size() && parts.count(first) == 0) ++first;
+  require(first < comm.size(), "vstack: no rank has an operator");
+  Layout domain = domain_of(first);
+  for (int rank = first + 1; rank < comm.size(); ++rank) {
+    if (parts.count(rank) == 0 || domain_of(rank) == domain) continue;
+    refuse("vstack over {} ranks: {}", comm.size(),
+           detail::difference(fmt::format("operators of rank {} take", first), domain,
+                              fmt::format("those of rank {} take", rank), domain_of(rank)));
+  }
+  return domain;
+}
+
+}  // namespace
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> block_diag(const Comm& comm, const Operators<D, R>& mine) {
+  comm.agree(complaint_about(mine, "block_diag", false));
+  const Device device = device_of(comm, mine);
+  const Layout domain = concatenated(comm, device, elements_of_domains(mine));
+  const Layout range = concatenated(comm, device, elements_of_ranges(mine));
+  return make_operator<DiagonalOverRanks<D, R>>(domain, range, mine);
+}
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> vstack(const Comm& comm, const Operators<D, R>& mine) {
+  comm.agree(complaint_about(mine, "vstack", true));
+  const Layout domain = common_domain(comm, mine);
+  const Layout range = concatenated(comm, device_of(comm, mine), elements_of_ranges(mine));
+  return make_operator<StackOverRanks<D, R>>(domain, range, mine);
+}
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> hstack(const Comm& comm, const Operators<D, R>& mine) {
+  Operators<R, D> adjoints;
+  for (const auto& a : mine) adjoints.push_back(adjoint(a));
+  return adjoint(vstack(comm, adjoints));
+}
+
+#define INSTANTIATE(D, R)                                                        \
+  template LinearOperator<D, R> block_diag(const Comm&, const Operators<D, R>&); \
+  template LinearOperator<D, R> vstack(const Comm&, const Operators<D, R>&);     \
+  template LinearOperator<D, R> hstack(const Comm&, const Operators<D, R>&);
+WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

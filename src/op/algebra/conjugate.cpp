@@ -1,0 +1,73 @@
+#include <weft/array/arithmetic.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+
+#include <optional>
+
+namespace weft {
+namespace {
+
+template <Scalar T>
+Update<T> conj_of(Update<T> update) {
+  if constexpr (is_complex<T>) return {std::conj(update.alpha), std::conj(update.beta)};
+  return update;
+}
+
+/// x -> conj(A conj(x)). The output is conjugated in its place, before and after.
+template <Scalar D, Scalar R>
+class Conjugated final : public OperatorNode<D, R> {
+ public:
+  explicit Conjugated(const LinearOperator<D, R>& a)
+      : OperatorNode<D, R>("conjugate", a.domain(), a.range()), a_(a) {
+    if constexpr (is_complex<D>) in_domain_.emplace(a.domain(), uninitialized);
+    if constexpr (is_complex<R>) in_range_.emplace(a.range(), uninitialized);
+  }
+
+  const LinearOperator<D, R>& of() const { return a_; }
+
+  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+               Update<R> update) const override {
+    if (update.beta != R{}) conjugate_in_place(y);
+    a_.forward(conjugated(x, in_domain_), y, conj_of(update));
+    conjugate_in_place(y);
+  }
+  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+               Update<D> update) const override {
+    if (update.beta != D{}) conjugate_in_place(x);
+    a_.adjoint(conjugated(y, in_range_), x, conj_of(update));
+    conjugate_in_place(x);
+  }
+  std::vector<const AnyOperatorNode*> children() const override { return {a_.node().get()}; }
+
+ private:
+  template <Scalar T>
+  static void conjugate_in_place(DistributedArray<T>& x) {
+    if constexpr (is_complex<T>) conjugate(x, x);
+  }
+  template <Scalar T>
+  static const DistributedArray<T>& conjugated(const DistributedArray<T>& x,
+                                               std::optional<DistributedArray<T>>& room) {
+    if (!room) return x;
+    conjugate(x, *room);
+    return *room;
+  }
+
+  LinearOperator<D, R> a_;
+  mutable std::optional<DistributedArray<D>> in_domain_;
+  mutable std::optional<DistributedArray<R>> in_range_;
+};
+
+}  // namespace
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> conj(const LinearOperator<D, R>& a) {
+  if (!is_complex<D> && !is_complex<R>) return a;
+  if (a.is_zero() || a.is_identity()) return a;
+  if (const auto* inner = dynamic_cast<const Conjugated<D, R>*>(a.node().get())) return inner->of();
+  return make_operator<Conjugated<D, R>>(a);
+}
+
+#define INSTANTIATE(D, R) template LinearOperator<D, R> conj(const LinearOperator<D, R>&);
+WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

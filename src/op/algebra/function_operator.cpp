@@ -1,0 +1,69 @@
+#include <weft/op/algebra/function_operator.hpp>
+
+#include <weft/core/error.hpp>
+
+#include "op/scaling.hpp"
+
+namespace weft {
+namespace {
+
+using detail::OperatorFunction;
+
+template <Scalar D, Scalar R>
+class FunctionOperator final : public OperatorNode<D, R> {
+ public:
+  FunctionOperator(const Layout& domain, const Layout& range, OperatorFunction<D, R> forward,
+                   OperatorFunction<R, D> adjoint, const std::string& name)
+      : OperatorNode<D, R>(name, domain, range),
+        forward_(std::move(forward)),
+        adjoint_(std::move(adjoint)),
+        in_domain_(domain, uninitialized),
+        in_range_(range, uninitialized) {}
+
+  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+               Update<R> update) const override {
+    apply(forward_, x, y, in_range_, update);
+  }
+  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+               Update<D> update) const override {
+    require(adjoint_ != nullptr, "{}: this operator was made without an adjoint", this->name());
+    apply(adjoint_, y, x, in_domain_, update);
+  }
+  // Nobody knows what functions do.
+  bool capturable() const override { return false; }
+  Cost cost() const override { return Cost::unknown(); }
+
+ private:
+  template <Scalar T, Scalar U>
+  static void apply(const OperatorFunction<T, U>& function, const DistributedArray<T>& in,
+                    DistributedArray<U>& out, DistributedArray<U>& room, Update<U> update) {
+    if (update.is_plain()) return function(in, out);
+    function(in, room);
+    detail::put(room, out, update);
+  }
+
+  OperatorFunction<D, R> forward_;
+  OperatorFunction<R, D> adjoint_;
+  mutable DistributedArray<D> in_domain_;
+  mutable DistributedArray<R> in_range_;
+};
+
+}  // namespace
+
+template <Scalar D, Scalar R>
+LinearOperator<D, R> function_operator(const Layout& domain, const Layout& range,
+                                       OperatorFunction<D, R> forward,
+                                       OperatorFunction<R, D> adjoint, const std::string& name) {
+  require(forward != nullptr, "function_operator: {} has no function to go forward with", name);
+  return make_operator<FunctionOperator<D, R>>(domain, range, std::move(forward),
+                                               std::move(adjoint), name);
+}
+
+#define INSTANTIATE(D, R)                                                           \
+  template LinearOperator<D, R> function_operator<D, R>(                            \
+      const Layout&, const Layout&, OperatorFunction<D, R>, OperatorFunction<R, D>, \
+      const std::string&);
+WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

@@ -1,0 +1,72 @@
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/zero.hpp>
+
+#include "op/checks.hpp"
+
+namespace weft {
+namespace {
+
+template <Scalar D, Scalar E, Scalar R>
+class Product final : public OperatorNode<D, R> {
+ public:
+  Product(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b)
+      : OperatorNode<D, R>("product", b.domain(), a.range()),
+        a_(a),
+        b_(b),
+        between_(b.range(), uninitialized) {}
+
+  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+               Update<R> update) const override {
+    b_.forward(x, between_);
+    a_.forward(between_, y, update);
+  }
+  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+               Update<D> update) const override {
+    a_.adjoint(y, between_);
+    b_.adjoint(between_, x, update);
+  }
+  std::vector<const AnyOperatorNode*> children() const override {
+    return {a_.node().get(), b_.node().get()};
+  }
+
+ private:
+  LinearOperator<E, R> a_;
+  LinearOperator<D, E> b_;
+  mutable DistributedArray<E> between_;
+};
+
+}  // namespace
+
+template <Scalar D, Scalar E, Scalar R>
+LinearOperator<D, R> operator*(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b) {
+  if (!(a.domain() == b.range())) {
+    refuse("product of {} and {}: {}", a.name(), b.name(),
+           detail::difference("the first takes", a.domain(), "the second gives", b.range()));
+  }
+  if (a.is_zero() || b.is_zero()) return zero<D, R>(b.domain(), a.range());
+  if constexpr (std::same_as<E, R>) {
+    if (a.is_identity()) return b;
+  }
+  if constexpr (std::same_as<D, E>) {
+    if (b.is_identity()) return a;
+  }
+  return make_operator<Product<D, E, R>>(a, b);
+}
+
+#define INSTANTIATE(D, E, R) \
+  template LinearOperator<D, R> operator*(const LinearOperator<E, R>&, const LinearOperator<D, E>&);
+#define INSTANTIATE_PRECISION(F)                   \
+  INSTANTIATE(F, F, F)                             \
+  INSTANTIATE(F, F, std::complex<F>)               \
+  INSTANTIATE(F, std::complex<F>, F)               \
+  INSTANTIATE(F, std::complex<F>, std::complex<F>) \
+  INSTANTIATE(std::complex<F>, F, F)               \
+  INSTANTIATE(std::complex<F>, F, std::complex<F>) \
+  INSTANTIATE(std::complex<F>, std::complex<F>, F) \
+  INSTANTIATE(std::complex<F>, std::complex<F>, std::complex<F>)
+INSTANTIATE_PRECISION(float)
+INSTANTIATE_PRECISION(double)
+#undef INSTANTIATE_PRECISION
+#undef INSTANTIATE
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <weft/core/shape.hpp>
+
+namespace weft::detail {
+
+/// An array seen along one axis: the index space [outer, n, inner] of kernels.
+struct AxisExtents {
+  index_t outer;
+  index_t n;
+  index_t inner;
+
+  AxisExtents(const Shape& shape, int axis)
+      : outer(shape.count(0, axis)), n(shape[axis]), inner(shape.count(axis + 1, shape.ndim())) {}
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,64 @@
+#include "op/basic/diagonal_kernels.hpp"
+
+#include <weft/kernel/for_each.hpp>
+
+#include "array/update_math.hpp"
+
+namespace weft::kernels {
+namespace {
+
+struct AsIs {
+  template <class T>
+  WEFT_FUNCTION T operator()(T value) const {
+    return value;
+  }
+};
+struct Conj {
+  template <class T>
+  WEFT_FUNCTION T operator()(T value) const {
+    return conj_of(value);
+  }
+};
+
+template <class Device, class T, class F, class Put>
+void multiply_each(Device device, index_t outer, index_t n, index_t inner, const T* d, const T* x,
+                   T* y, F factor, Put put) {
+  for_each(device, outer, n, inner, [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
+    const index_t at = (o * n + i) * inner + k;
+    put(factor(d[i]) * x[at], y[at]);
+  });
+}
+
+template <class Device, class T, class F>
+void multiply_with(Device device, index_t outer, index_t n, index_t inner, T alpha, const T* d,
+                   const T* x, T beta, T* y, F factor) {
+  with_update(alpha, beta,
+              [&](auto put) { multiply_each(device, outer, n, inner, d, x, y, factor, put); });
+}
+
+}  // namespace
+
+template <class Device, class T>
+void multiply_along(Device device, index_t outer, index_t n, index_t inner, T alpha, const T* d,
+                    const T* x, T beta, T* y) {
+  multiply_with(device, outer, n, inner, alpha, d, x, beta, y, AsIs{});
+}
+
+template <class Device, class T>
+void multiply_conj_along(Device device, index_t outer, index_t n, index_t inner, T alpha,
+                         const T* d, const T* x, T beta, T* y) {
+  multiply_with(device, outer, n, inner, alpha, d, x, beta, y, Conj{});
+}
+
+#define INSTANTIATE(T)                                                                             \
+  template void multiply_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, T, const T*, const T*, \
+                               T, T*);                                                             \
+  template void multiply_conj_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, T, const T*,      \
+                                    const T*, T, T*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(Complex<float>)
+INSTANTIATE(Complex<double>)
+#undef INSTANTIATE
+
+}  // namespace weft::kernels

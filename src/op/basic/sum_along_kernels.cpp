@@ -1,0 +1,47 @@
+#include "op/basic/sum_along_kernels.hpp"
+
+#include <weft/kernel/for_each.hpp>
+#include <weft/kernel/reduce.hpp>
+
+#include "array/update_math.hpp"
+
+namespace weft::kernels {
+namespace {
+
+struct Plus {
+  template <class A>
+  WEFT_FUNCTION A operator()(A a, A b) const {
+    return a + b;
+  }
+};
+
+template <class Device, class T, class Put>
+void sum_each(Device device, index_t outer, index_t n, index_t inner, const T* x, T* y, Put put) {
+  reduce(
+      device, outer, n, inner, SumOf<T>{},
+      [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
+        return SumOf<T>(x[(o * n + i) * inner + k]);
+      },
+      Plus{},
+      [=] WEFT_KERNEL(index_t o, index_t k, SumOf<T> sum) {
+        put(convert_to<T>(sum), y[o * inner + k]);
+      });
+}
+
+}  // namespace
+
+template <class Device, class T>
+void sum_lines(Device device, index_t outer, index_t n, index_t inner, T alpha, const T* x, T beta,
+               T* y) {
+  with_update(alpha, beta, [&](auto put) { sum_each(device, outer, n, inner, x, y, put); });
+}
+
+#define INSTANTIATE(T) \
+  template void sum_lines(WEFT_THIS_DEVICE, index_t, index_t, index_t, T, const T*, T, T*);
+INSTANTIATE(float)
+INSTANTIATE(double)
+INSTANTIATE(Complex<float>)
+INSTANTIATE(Complex<double>)
+#undef INSTANTIATE
+
+}  // namespace weft::kernels

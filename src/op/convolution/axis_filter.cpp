@@ -1,0 +1,109 @@
+#include "op/convolution/axis_filter.hpp"
+
+#include <weft/array/halo_exchange.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
+
+#include "op/axis_extents.hpp"
+#include "op/convolution/axis_filter_kernels.hpp"
+#include "op/whole_axis.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace weft::detail {
+namespace {
+
+/// One direction: rows, and the halo that they need.
+template <Scalar T>
+class Direction {
+ public:
+  Direction(const Layout& layout, int axis, const FilterRows<T>& rows)
+      : axis_(axis),
+        lines_(layout.box().shape, axis),
+        taps_(rows.taps),
+        first_(rows.first),
+        vary_(rows.vary),
+        coefficients_(static_cast<index_t>(rows.coefficients.size()), layout.device()) {
+    copy_bytes(coefficients_.data(), layout.device(), rows.coefficients.data(), Device::cpu(),
+               rows.coefficients.size() * sizeof(T));
+    if (is_whole(layout, axis)) return;
+    std::vector<HaloWidth> widths(static_cast<std::size_t>(layout.ndim()));
+    widths[static_cast<std::size_t>(axis)] = {first_, taps_ - 1 - first_};
+    exchange_.emplace(layout, widths);
+  }
+
+  void apply(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+    kernels::FilterInput<KernelType<T>> input{kernel_cast(x.data()), nullptr, nullptr, 0, 0};
+    if (exchange_) {
+      exchange_->run(x);
+      const HaloExchange<T>& halo = *exchange_;
+      input.before = halo.width(axis_).before;
+      input.after = halo.width(axis_).after;
+      if (input.before > 0) input.ghosts_before = kernel_cast(halo.ghosts(axis_, Side::before));
+      if (input.after > 0) input.ghosts_after = kernel_cast(halo.ghosts(axis_, Side::after));
+    }
+    dispatch(y.device(), [&](auto device) {
+      kernels::apply_axis_filter(device, lines_.outer, lines_.n, lines_.inner, taps_, first_,
+                                 kernel_cast(std::as_const(coefficients_).data()), vary_,
+                                 kernel_value(update.alpha), input, kernel_value(update.beta),
+                                 kernel_cast(y.data()));
+    });
+  }
+  Cost cost(const Layout& layout) const {
+    const auto elements = static_cast<double>(layout.local_count());
+    return {.flops = elements * static_cast<double>(taps_) * (is_complex<T> ? 8 : 2),
+            .bytes = sizeof(T) * (2 * elements + static_cast<double>(coefficients_.size())),
+            .messages = exchange_ ? static_cast<double>(exchange_->message_count()) : 0};
+  }
+
+ private:
+  int axis_;
+  AxisExtents lines_;
+  index_t taps_;
+  index_t first_;
+  bool vary_;
+  Buffer<T> coefficients_;
+  std::optional<HaloExchange<T>> exchange_;
+};
+
+template <Scalar T>
+class AxisFilter final : public OperatorNode<T> {
+ public:
+  AxisFilter(std::string name, const Layout& layout, int axis, const FilterRows<T>& rows,
+             const FilterRows<T>& adjoint_rows)
+      : OperatorNode<T>(std::move(name), layout, layout),
+        forward_(layout, axis, rows),
+        adjoint_(layout, axis, adjoint_rows) {}
+
+  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
+               Update<T> update) const override {
+    forward_.apply(x, y, update);
+  }
+  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
+               Update<T> update) const override {
+    adjoint_.apply(y, x, update);
+  }
+  Cost cost() const override { return forward_.cost(this->domain()); }
+  Cost adjoint_cost() const override { return adjoint_.cost(this->domain()); }
+
+ private:
+  mutable Direction<T> forward_;
+  mutable Direction<T> adjoint_;
+};
+
+}  // namespace
+
+template <Scalar T>
+LinearOperator<T> axis_filter(std::string name, const Layout& layout, int axis,
+                              const FilterRows<T>& rows, const FilterRows<T>& adjoint_rows) {
+  return make_operator<AxisFilter<T>>(std::move(name), layout, axis, rows, adjoint_rows);
+}
+
+#define INSTANTIATE(T)                                                                             \
+  template LinearOperator<T> axis_filter<T>(std::string, const Layout&, int, const FilterRows<T>&, \
+                                            const FilterRows<T>&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft::detail

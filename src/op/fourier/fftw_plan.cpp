@@ -1,0 +1,195 @@
+#include <weft/core/buffer.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/parallel.hpp>
+
+#include "array/strides.hpp"
+#include "op/fourier/fourier_plan.hpp"
+
+#include <fftw3.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace weft::detail {
+namespace {
+
+/// FFTW's names in one precision.
+template <class F>
+struct Fftw;
+
+#define WEFT_FFTW_NAMES(F, prefix)                                                            \
+  template <>                                                                                 \
+  struct Fftw<F> {                                                                            \
+    using Plan = prefix##_plan;                                                               \
+    using Dim = prefix##_iodim64;                                                             \
+    using Complex = prefix##_complex;                                                         \
+    static constexpr auto plan_complex = prefix##_plan_guru64_dft;                            \
+    static constexpr auto plan_forward = prefix##_plan_guru64_dft_r2c;                        \
+    static constexpr auto plan_backward = prefix##_plan_guru64_dft_c2r;                       \
+    static constexpr auto run_complex = prefix##_execute_dft;                                 \
+    static constexpr auto run_forward = prefix##_execute_dft_r2c;                             \
+    static constexpr auto run_backward = prefix##_execute_dft_c2r;                            \
+    static constexpr auto destroy = prefix##_destroy_plan;                                    \
+    static constexpr auto alignment_of = prefix##_alignment_of;                               \
+    static void use_threads([[maybe_unused]] int count) { WEFT_FFTW_THREADS(prefix, count); } \
+  };
+#if defined(WEFT_WITH_FFTW_OMP)
+#define WEFT_FFTW_THREADS(prefix, count)                             \
+  [[maybe_unused]] static const int ready = prefix##_init_threads(); \
+  prefix##_plan_with_nthreads(count)
+#else
+#define WEFT_FFTW_THREADS(prefix, count)
+#endif
+WEFT_FFTW_NAMES(float, fftwf)
+WEFT_FFTW_NAMES(double, fftw)
+#undef WEFT_FFTW_THREADS
+#undef WEFT_FFTW_NAMES
+
+/// FFTW runs plans on any thread, but makes and destroys one at a time.
+std::mutex planner;
+
+/// The plans of both directions.
+template <class F>
+class PlanPair {
+ public:
+  using Plan = typename Fftw<F>::Plan;
+
+  template <class Make>
+  explicit PlanPair(Make make) {
+    const std::scoped_lock lock(planner);
+    forward_ = make(FFTW_FORWARD);
+    backward_ = make(FFTW_BACKWARD);
+    require(forward_ != nullptr && backward_ != nullptr, "fft: FFTW could not make a plan");
+  }
+  PlanPair(const PlanPair&) = delete;
+  PlanPair& operator=(const PlanPair&) = delete;
+  ~PlanPair() {
+    const std::scoped_lock lock(planner);
+    Fftw<F>::destroy(forward_);
+    Fftw<F>::destroy(backward_);
+  }
+
+  Plan forward() const { return forward_; }
+  Plan backward() const { return backward_; }
+
+ private:
+  Plan forward_;
+  Plan backward_;
+};
+
+template <Scalar X>
+class FftwPlan final : public FourierPlan<X> {
+  using F = Real<X>;
+  using Api = Fftw<F>;
+  using Y = Spectrum<X>;
+
+ public:
+  FftwPlan(const Shape& shape, const std::vector<int>& axes, FftPlanning planning)
+      : x_count_(shape.count()), planning_(planning) {
+    Shape spectrum = shape;
+    if (!is_complex<X>) spectrum = shape.with(axes[0], shape[axes[0]] / 2 + 1);
+    y_count_ = spectrum.count();
+    const Index x_strides = strides_of(shape);
+    const Index y_strides = strides_of(spectrum);
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      const bool along = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      auto& list = along ? dims_ : others_;
+      list.push_back({static_cast<std::ptrdiff_t>(shape[axis]),
+                      static_cast<std::ptrdiff_t>(x_strides[axis]),
+                      static_cast<std::ptrdiff_t>(y_strides[axis])});
+    }
+    aligned_ = make_plans(0);
+  }
+
+  void forward(const X* x, Y* y) override {
+    const auto plan = plans_for(x, y).forward();
+    if constexpr (is_complex<X>) {
+      Api::run_complex(plan, fftw(x), fftw(y));
+    } else {
+      Api::run_forward(plan, fftw(x), fftw(y));
+    }
+  }
+  void backward(Y* y, X* x) override {
+    const auto plan = plans_for(x, y).backward();
+    if constexpr (is_complex<X>) {
+      Api::run_complex(plan, fftw(y), fftw(x));
+    } else {
+      Api::run_backward(plan, fftw(y), fftw(x));
+    }
+  }
+
+ private:
+  // FFTW takes its input as if to write it, which it does only where its plans are asked to.
+  static auto* fftw(const Y* data) {
+    return reinterpret_cast<typename Api::Complex*>(const_cast<Y*>(data));
+  }
+  static F* fftw(const F* data) { return const_cast<F*>(data); }
+
+  /// A plan is for the alignment that it was made with; a caller's memory may have less.
+  const PlanPair<F>& plans_for(const X* x, const Y* y) {
+    const auto is_aligned = [](const void* data) {
+      return Api::alignment_of(static_cast<F*>(const_cast<void*>(data))) == 0;
+    };
+    if (is_aligned(x) && is_aligned(y)) return *aligned_;
+    if (!unaligned_) unaligned_ = make_plans(FFTW_UNALIGNED);
+    return *unaligned_;
+  }
+
+  std::unique_ptr<PlanPair<F>> make_plans(unsigned alignment) const {
+    Buffer<X> x(x_count_, Device::cpu());
+    Buffer<Y> y(y_count_, Device::cpu());
+    const auto rank = static_cast<int>(dims_.size());
+    const auto other_rank = static_cast<int>(others_.size());
+    const unsigned flags =
+        alignment | (planning_ == FftPlanning::measure ? FFTW_MEASURE : FFTW_ESTIMATE);
+    return std::make_unique<PlanPair<F>>([&](int sign) {
+      Api::use_threads(threads_for(x_count_));
+      if constexpr (is_complex<X>) {
+        const unsigned keep_input = flags | FFTW_PRESERVE_INPUT;
+        auto* from = fftw(sign == FFTW_FORWARD ? x.data() : y.data());
+        auto* to = fftw(sign == FFTW_FORWARD ? y.data() : x.data());
+        return Api::plan_complex(rank, dims_.data(), other_rank, others_.data(), from, to, sign,
+                                 keep_input);
+      } else if (sign == FFTW_FORWARD) {
+        return Api::plan_forward(rank, dims_.data(), other_rank, others_.data(), fftw(x.data()),
+                                 fftw(y.data()), flags | FFTW_PRESERVE_INPUT);
+      } else {
+        std::vector<Dim> dims = turned(dims_);
+        std::vector<Dim> others = turned(others_);
+        return Api::plan_backward(rank, dims.data(), other_rank, others.data(), fftw(y.data()),
+                                  fftw(x.data()), flags | FFTW_DESTROY_INPUT);
+      }
+    });
+  }
+
+  using Dim = typename Api::Dim;
+  /// From y to x.
+  static std::vector<Dim> turned(std::vector<Dim> dims) {
+    for (Dim& dim : dims) std::swap(dim.is, dim.os);
+    return dims;
+  }
+
+  index_t x_count_;
+  index_t y_count_ = 0;
+  FftPlanning planning_;
+  std::vector<Dim> dims_;
+  std::vector<Dim> others_;
+  std::unique_ptr<PlanPair<F>> aligned_;
+  std::unique_ptr<PlanPair<F>> unaligned_;  // made when first needed
+};
+
+}  // namespace
+
+template <Scalar X>
+std::unique_ptr<FourierPlan<X>> make_fftw_plan(const Shape& shape, const std::vector<int>& axes,
+                                               FftPlanning planning) {
+  return std::make_unique<FftwPlan<X>>(shape, axes, planning);
+}
+
+#define INSTANTIATE(X)                                        \
+  template std::unique_ptr<FourierPlan<X>> make_fftw_plan<X>( \
+      const Shape&, const std::vector<int>&, FftPlanning);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft::detail

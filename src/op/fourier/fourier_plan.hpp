@@ -1,0 +1,56 @@
+#pragma once
+
+#include <weft/core/device.hpp>
+#include <weft/core/scalars.hpp>
+#include <weft/core/shape.hpp>
+#include <weft/op/fourier/fft.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace weft::detail {
+
+/// Fourier transforms of one rank's grid along some of its axes, without factors: what FFTW and
+/// cuFFT do. Made once and run often. x and y do not overlap.
+template <Scalar X>
+class FourierPlan {
+ public:
+  FourierPlan() = default;
+  FourierPlan(const FourierPlan&) = delete;
+  FourierPlan& operator=(const FourierPlan&) = delete;
+  virtual ~FourierPlan() = default;
+
+  virtual void forward(const X* x, Spectrum<X>* y) = 0;
+  /// With the opposite sign in the exponent. If x is real, y is used up.
+  virtual void backward(Spectrum<X>* y, X* x) = 0;
+};
+
+/// For x of a shape that has elements. If x is real there is one axis, and y has its first n/2 + 1
+/// frequencies.
+template <Scalar X>
+std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& shape,
+                                                  const std::vector<int>& axes,
+                                                  FftPlanning planning);
+
+template <Scalar X>
+std::unique_ptr<FourierPlan<X>> make_fftw_plan(const Shape& shape, const std::vector<int>& axes,
+                                               FftPlanning planning);
+
+/// Transforms of real lines of odd length that are side by side, each in a lane of the processor's
+/// registers.
+template <std::floating_point F, class Tag>
+std::unique_ptr<FourierPlan<F>> make_lane_plan(Tag tag, const Shape& shape, int axis);
+/// Whether they are possible, and faster than FFTW.
+template <std::floating_point F, class Tag>
+bool lanes_suit(Tag tag, const Shape& shape, int axis);
+
+template <Scalar X>
+std::unique_ptr<FourierPlan<X>> make_cufft_plan(Device device, const Shape& shape,
+                                                const std::vector<int>& axes);
+
+/// Whether this build has transforms for the device.
+bool has_fourier(Device device);
+/// Complains on every rank alike if it has none.
+void require_fourier(Device device, const char* who);
+
+}  // namespace weft::detail

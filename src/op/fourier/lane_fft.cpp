@@ -1,0 +1,374 @@
+#include <weft/kernel/for_each.hpp>
+
+#include "kernel/multiply_add.hpp"
+#include "op/axis_extents.hpp"
+#include "op/fourier/fourier_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <numbers>
+#include <type_traits>
+#include <utility>
+
+namespace weft::detail {
+namespace {
+
+using kernels::broadcast;
+using kernels::multiply_add_lanes;
+
+#if defined(__AVX512F__)
+constexpr std::size_t register_bytes = 64;
+#elif defined(__AVX__)
+constexpr std::size_t register_bytes = 32;
+#else
+constexpr std::size_t register_bytes = 16;
+#endif
+
+template <class F>
+constexpr index_t width = register_bytes / sizeof(F);
+
+/// One number of each of the lines that are transformed together.
+template <class F>
+using Lanes [[gnu::vector_size(register_bytes)]] = F;
+
+template <class F>
+struct ComplexLanes {
+  Lanes<F> re;
+  Lanes<F> im;
+};
+
+/// Of a step, which takes about so many multiplications per element, and memory on the stack. For
+/// primes that are larger, FFTW catches up.
+constexpr index_t max_radix = 255;
+constexpr index_t max_half = max_radix / 2;
+
+/// Of an odd n, in ascending order.
+std::vector<index_t> prime_factors(index_t n) {
+  std::vector<index_t> factors;
+  for (index_t p = 3; n > 1; p = p * p > n ? n : p + 2) {
+    for (; n % p == 0; n /= p) factors.push_back(p);
+  }
+  return factors;
+}
+
+/// Joins radix * count transforms of `length` elements to `count` transforms of radix * length, by
+/// decimation in time; or, backward, takes them apart. Lines are real and lengths odd, so that
+/// length / 2 + 1 frequencies of each transform are kept.
+template <class F>
+class Step {
+ public:
+  Step(index_t radix, index_t length, index_t count)
+      : radix_(radix), half_(radix / 2), length_(length), count_(count) {
+    for (index_t q = 1; q <= half_; ++q) {
+      for (index_t s = 1; s <= half_; ++s) {
+        cosines_.push_back(static_cast<F>(std::cos(angle(q * s % radix, radix))));
+        sines_.push_back(static_cast<F>(std::sin(angle(q * s % radix, radix))));
+      }
+    }
+    for (index_t k = 0; k < rows(); ++k) {
+      for (index_t q = 1; q < radix; ++q) {
+        const double turn = angle(q * k, radix * length);
+        turns_.push_back({static_cast<F>(std::cos(turn)), static_cast<F>(-std::sin(turn))});
+      }
+    }
+  }
+
+  void forward(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
+    for (index_t j = 0; j < count_; ++j, out += joined_rows()) {
+      forward_first(in + j * rows(), out);
+      for (index_t k = 1; k < rows(); ++k) forward_other(in + j * rows(), k, out);
+    }
+  }
+  void backward(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
+    for (index_t j = 0; j < count_; ++j, in += joined_rows()) {
+      backward_first(in, out + j * rows());
+      for (index_t k = 1; k < rows(); ++k) backward_other(in, k, out + j * rows());
+    }
+  }
+
+ private:
+  struct Turn {
+    F re;
+    F im;
+  };
+  /// Sums and differences of the elements q and radix - q.
+  struct Pairs {
+    Lanes<F> sum_re[max_half];
+    Lanes<F> sum_im[max_half];
+    Lanes<F> difference_re[max_half];
+    Lanes<F> difference_im[max_half];
+
+    void set(index_t q, const ComplexLanes<F>& a, const ComplexLanes<F>& b) {
+      sum_re[q - 1] = a.re + b.re;
+      sum_im[q - 1] = a.im + b.im;
+      difference_re[q - 1] = a.re - b.re;
+      difference_im[q - 1] = a.im - b.im;
+    }
+  };
+
+  static double angle(index_t part, index_t of) {
+    return 2 * std::numbers::pi * static_cast<double>(part) / static_cast<double>(of);
+  }
+  index_t rows() const { return length_ / 2 + 1; }
+  index_t joined_rows() const { return radix_ * length_ / 2 + 1; }
+  /// From one of the transforms that are joined to the next.
+  index_t distance() const { return count_ * rows(); }
+
+  static ComplexLanes<F> turned(const ComplexLanes<F>& a, const Turn& by) {
+    const auto re = broadcast<Lanes<F>>(by.re);
+    const auto im = broadcast<Lanes<F>>(by.im);
+    return {multiply_add_lanes<F>(a.re, re, -(a.im * im)),
+            multiply_add_lanes<F>(a.re, im, a.im * re)};
+  }
+  static ComplexLanes<F> turned_back(const ComplexLanes<F>& a, const Turn& by) {
+    const auto re = broadcast<Lanes<F>>(by.re);
+    const auto im = broadcast<Lanes<F>>(by.im);
+    return {multiply_add_lanes<F>(a.re, re, a.im * im),
+            multiply_add_lanes<F>(a.im, re, -(a.re * im))};
+  }
+
+  Lanes<F> sum(Lanes<F> first, const Lanes<F>* others) const {
+    for (index_t q = 0; q < half_; ++q) first += others[q];
+    return first;
+  }
+  /// put(s, first + sum over q of cos(2 pi q s / radix) u[q], the same of sin and v) for all s from
+  /// 1 to half_.
+  template <class Put>
+  void for_each_sum(Lanes<F> first, const Lanes<F>* u, const Lanes<F>* v, Put put) const {
+    index_t s = 0;
+    for (; s + 4 <= half_; s += 4) sums<4>(s, first, u, v, put);
+    for (; s < half_; ++s) sums<1>(s, first, u, v, put);
+  }
+  template <index_t n, class Put>
+  void sums(index_t s, Lanes<F> first, const Lanes<F>* u, const Lanes<F>* v, Put put) const {
+    Lanes<F> even[n];
+    Lanes<F> odd[n];
+    for (index_t i = 0; i < n; ++i) {
+      even[i] = first;
+      odd[i] = Lanes<F>{};
+    }
+    for (index_t q = 0; q < half_; ++q) {
+      const F* cosines = cosines_.data() + q * half_ + s;
+      const F* sines = sines_.data() + q * half_ + s;
+      for (index_t i = 0; i < n; ++i) {
+        even[i] = multiply_add_lanes<F>(broadcast<Lanes<F>>(cosines[i]), u[q], even[i]);
+        odd[i] = multiply_add_lanes<F>(broadcast<Lanes<F>>(sines[i]), v[q], odd[i]);
+      }
+    }
+    for (index_t i = 0; i < n; ++i) put(s + i + 1, even[i], odd[i]);
+  }
+
+  /// Frequency 0 of what is joined, which is real.
+  void forward_first(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
+    Pairs pairs;
+    for (index_t q = 1; q <= half_; ++q) {
+      const Lanes<F> a = in[q * distance()].re;
+      const Lanes<F> b = in[(radix_ - q) * distance()].re;
+      pairs.sum_re[q - 1] = a + b;
+      pairs.difference_re[q - 1] = a - b;
+    }
+    out[0] = {sum(in[0].re, pairs.sum_re), Lanes<F>{}};
+    for_each_sum(in[0].re, pairs.sum_re, pairs.difference_re,
+                 [&](index_t s, Lanes<F> even, Lanes<F> odd) {
+                   out[s * length_] = {even, -odd};
+                 });
+  }
+  void backward_first(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
+    Pairs pairs;
+    for (index_t s = 1; s <= half_; ++s) {
+      pairs.sum_re[s - 1] = 2 * in[s * length_].re;
+      pairs.difference_im[s - 1] = 2 * in[s * length_].im;
+    }
+    out[0].re = sum(in[0].re, pairs.sum_re);
+    for_each_sum(in[0].re, pairs.sum_re, pairs.difference_im,
+                 [&](index_t q, Lanes<F> even, Lanes<F> odd) {
+                   out[q * distance()].re = even - odd;
+                   out[(radix_ - q) * distance()].re = even + odd;
+                 });
+  }
+
+  /// Frequency k, from which come frequencies k + length * s. Those beyond the half that is kept
+  /// are the conjugates of some that are in it: k + length * (radix - s) mirrors length * s - k.
+  void forward_other(const ComplexLanes<F>* in, index_t k, ComplexLanes<F>* out) const {
+    const Turn* turns = turns_.data() + k * (radix_ - 1) - 1;
+    const auto element = [&](index_t q) { return turned(in[q * distance() + k], turns[q]); };
+    Pairs pairs;
+    for (index_t q = 1; q <= half_; ++q) pairs.set(q, element(q), element(radix_ - q));
+    out[k] = {sum(in[k].re, pairs.sum_re), sum(in[k].im, pairs.sum_im)};
+    for_each_sum(in[k].re, pairs.sum_re, pairs.difference_im,
+                 [&](index_t s, Lanes<F> even, Lanes<F> odd) {
+                   out[s * length_ + k].re = even + odd;
+                   out[s * length_ - k].re = even - odd;
+                 });
+    for_each_sum(in[k].im, pairs.sum_im, pairs.difference_re,
+                 [&](index_t s, Lanes<F> even, Lanes<F> odd) {
+                   out[s * length_ + k].im = even - odd;
+                   out[s * length_ - k].im = -(even + odd);
+                 });
+  }
+  void backward_other(const ComplexLanes<F>* in, index_t k, ComplexLanes<F>* out) const {
+    const Turn* turns = turns_.data() + k * (radix_ - 1) - 1;
+    Pairs pairs;
+    for (index_t s = 1; s <= half_; ++s) {
+      const ComplexLanes<F>& mirrored = in[s * length_ - k];
+      pairs.set(s, in[s * length_ + k], {mirrored.re, -mirrored.im});
+    }
+    out[k] = {sum(in[k].re, pairs.sum_re), sum(in[k].im, pairs.sum_im)};
+    for_each_sum(in[k].re, pairs.sum_re, pairs.difference_im,
+                 [&](index_t q, Lanes<F> even, Lanes<F> odd) {
+                   out[q * distance() + k].re = even - odd;
+                   out[(radix_ - q) * distance() + k].re = even + odd;
+                 });
+    for_each_sum(in[k].im, pairs.sum_im, pairs.difference_re,
+                 [&](index_t q, Lanes<F> even, Lanes<F> odd) {
+                   out[q * distance() + k].im = even + odd;
+                   out[(radix_ - q) * distance() + k].im = even - odd;
+                 });
+    for (index_t q = 1; q < radix_; ++q) {
+      ComplexLanes<F>& element = out[q * distance() + k];
+      element = turned_back(element, turns[q]);
+    }
+  }
+
+  index_t radix_;
+  index_t half_;
+  index_t length_;
+  index_t count_;
+  std::vector<F> cosines_;  // [q, s] of 2 pi q s / radix, from 1 on
+  std::vector<F> sines_;
+  std::vector<Turn> turns_;  // [k, q] of -2 pi q k / (radix length), q from 1 on
+};
+
+template <class F>
+class LaneFft final : public FourierPlan<F> {
+  using C = std::complex<F>;
+  using Rows = std::vector<ComplexLanes<F>>;
+
+ public:
+  LaneFft(const Shape& shape, int axis) : lines_(shape, axis) {
+    index_t length = 1;
+    for (const index_t radix : prime_factors(lines_.n)) {
+      steps_.emplace_back(radix, length, lines_.n / (length * radix));
+      length *= radix;
+    }
+    const index_t threads = std::min<index_t>(threads_for(shape.count()), groups());
+    for (index_t i = 0; i < threads; ++i) scratch_.emplace_back(lines_.n);
+  }
+
+  void forward(const F* x, C* y) override {
+    for_each_group([&](Scratch& scratch, index_t outer, index_t first, auto lanes) {
+      const F* from = x + outer * lines_.n * lines_.inner + first;
+      for (ComplexLanes<F>& row : scratch.in) {
+        F re[width<F>] = {};
+        for (index_t i = 0; i < lanes; ++i) re[i] = from[i];
+        std::memcpy(&row.re, re, sizeof(re));
+        from += lines_.inner;
+      }
+      for (const Step<F>& step : steps_) {
+        step.forward(scratch.in.data(), scratch.out.data());
+        std::swap(scratch.in, scratch.out);
+      }
+      C* to = y + outer * frequencies() * lines_.inner + first;
+      for (index_t k = 0; k < frequencies(); ++k, to += lines_.inner) {
+        const ComplexLanes<F>& row = scratch.in[static_cast<std::size_t>(k)];
+        F re[width<F>];
+        F im[width<F>];
+        std::memcpy(re, &row.re, sizeof(re));
+        std::memcpy(im, &row.im, sizeof(im));
+        for (index_t i = 0; i < lanes; ++i) to[i] = C(re[i], im[i]);
+      }
+    });
+  }
+  void backward(C* y, F* x) override {
+    for_each_group([&](Scratch& scratch, index_t outer, index_t first, auto lanes) {
+      const C* from = y + outer * frequencies() * lines_.inner + first;
+      for (index_t k = 0; k < frequencies(); ++k, from += lines_.inner) {
+        ComplexLanes<F>& row = scratch.in[static_cast<std::size_t>(k)];
+        F re[width<F>] = {};
+        F im[width<F>] = {};
+        for (index_t i = 0; i < lanes; ++i) {
+          re[i] = from[i].real();
+          im[i] = from[i].imag();
+        }
+        std::memcpy(&row.re, re, sizeof(re));
+        std::memcpy(&row.im, im, sizeof(im));
+      }
+      for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+        step->backward(scratch.in.data(), scratch.out.data());
+        std::swap(scratch.in, scratch.out);
+      }
+      F* to = x + outer * lines_.n * lines_.inner + first;
+      for (const ComplexLanes<F>& row : scratch.in) {
+        F re[width<F>];
+        std::memcpy(re, &row.re, sizeof(re));
+        for (index_t i = 0; i < lanes; ++i) to[i] = re[i];
+        to += lines_.inner;
+      }
+    });
+  }
+
+ private:
+  struct Scratch {
+    explicit Scratch(index_t rows)
+        : in(static_cast<std::size_t>(rows)), out(static_cast<std::size_t>(rows)) {}
+    Rows in;
+    Rows out;
+  };
+
+  index_t frequencies() const { return lines_.n / 2 + 1; }
+  index_t groups_per_outer() const { return (lines_.inner + width<F> - 1) / width<F>; }
+  index_t groups() const { return lines_.outer * groups_per_outer(); }
+
+  /// transform(scratch, outer, first line, lines) for the lines that go together; a whole register
+  /// of them is a constant, which unrolls its loops.
+  template <class Transform>
+  void for_each_group(Transform transform) {
+    const auto threads = static_cast<int>(scratch_.size());
+    detail::share_jobs(threads, threads, [&](index_t thread) {
+      Scratch& scratch = scratch_[static_cast<std::size_t>(thread)];
+      const index_t last = groups() * (thread + 1) / threads;
+      for (index_t group = groups() * thread / threads; group < last; ++group) {
+        const index_t outer = group / groups_per_outer();
+        const index_t first = group % groups_per_outer() * width<F>;
+        const index_t left = lines_.inner - first;
+        if (left >= width<F>) {
+          transform(scratch, outer, first, std::integral_constant<index_t, width<F>>{});
+        } else {
+          transform(scratch, outer, first, left);
+        }
+      }
+    });
+  }
+
+  AxisExtents lines_;
+  std::vector<Step<F>> steps_;
+  std::vector<Scratch> scratch_;  // of each thread
+};
+
+}  // namespace
+
+// Measured. FFTW has code of its own for small factors, and is behind by less the fewer lanes there
+// are; lanes without a line are time lost.
+template <std::floating_point F, class Tag>
+bool lanes_suit(Tag, const Shape& shape, int axis) {
+  const AxisExtents lines(shape, axis);
+  if (width<F> < 4 || lines.inner < 2 * width<F> || lines.n % 2 == 0 || lines.n == 1) return false;
+  const index_t largest = prime_factors(lines.n).back();
+  return largest >= 11 && largest <= max_radix;
+}
+
+template <std::floating_point F, class Tag>
+std::unique_ptr<FourierPlan<F>> make_lane_plan(Tag, const Shape& shape, int axis) {
+  return std::make_unique<LaneFft<F>>(shape, axis);
+}
+
+#define INSTANTIATE(F)                                              \
+  template bool lanes_suit<F>(WEFT_THIS_DEVICE, const Shape&, int); \
+  template std::unique_ptr<FourierPlan<F>> make_lane_plan<F>(WEFT_THIS_DEVICE, const Shape&, int);
+INSTANTIATE(float)
+INSTANTIATE(double)
+#undef INSTANTIATE
+
+}  // namespace weft::detail

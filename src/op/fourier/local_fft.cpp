@@ -1,0 +1,153 @@
+#include "op/fourier/local_fft.hpp"
+
+#include <weft/array/arithmetic.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
+
+#include "op/axis_extents.hpp"
+#include "op/fourier/fourier_plan.hpp"
+#include "op/fourier/local_fft_kernels.hpp"
+#include "op/whole_axis.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace weft::detail {
+namespace {
+
+/// out = alpha f() + beta out, where transform(to) puts the result of f into an array.
+template <Scalar T, class F>
+void transform_into(DistributedArray<T>& out, DistributedArray<T>& spare, Update<T> update,
+                    F transform) {
+  if (update.beta == T{}) {
+    transform(out);
+    if (!update.is_plain()) scale(update.alpha, out);
+  } else {
+    transform(spare);
+    axpby(update.alpha, spare, update.beta, out);
+  }
+}
+
+template <Scalar X>
+std::unique_ptr<FourierPlan<X>> plan_of(const Layout& layout, const std::vector<int>& axes,
+                                        FftPlanning planning) {
+  if (layout.local_count() == 0) return nullptr;
+  return make_fourier_plan<X>(layout.device(), layout.box().shape, axes, planning);
+}
+
+/// As usually counted.
+double fft_flops(const Layout& layout, index_t n) {
+  return 5 * static_cast<double>(layout.local_count()) * std::log2(static_cast<double>(n));
+}
+
+template <Scalar C>
+class LocalFft final : public OperatorNode<C> {
+ public:
+  LocalFft(const Layout& layout, const std::vector<int>& axes, FftPlanning planning)
+      : OperatorNode<C>(fmt::format("fft of axes ({})", fmt::join(axes, ", ")), layout, layout),
+        plan_(plan_of<C>(layout, axes, planning)),
+        spare_(layout, uninitialized) {
+    for (const int axis : axes) length_ *= layout.shape()[axis];
+  }
+
+  void forward(const DistributedArray<C>& x, DistributedArray<C>& y,
+               Update<C> update) const override {
+    if (!plan_) return;
+    transform_into(y, spare_, update, [&](DistributedArray<C>& to) {
+      dispatch(to.device(), [&](auto) { plan_->forward(x.data(), to.data()); });
+    });
+  }
+  void adjoint(const DistributedArray<C>& y, DistributedArray<C>& x,
+               Update<C> update) const override {
+    if (!plan_) return;
+    transform_into(x, spare_, update, [&](DistributedArray<C>& to) {
+      // Of complex numbers, it only reads.
+      dispatch(to.device(), [&](auto) { plan_->backward(const_cast<C*>(y.data()), to.data()); });
+    });
+  }
+  Cost cost() const override {
+    return {.flops = fft_flops(this->domain(), length_),
+            .bytes = 2.0 * sizeof(C) * static_cast<double>(this->domain().local_count())};
+  }
+
+ private:
+  std::unique_ptr<FourierPlan<C>> plan_;
+  mutable DistributedArray<C> spare_;
+  index_t length_ = 1;
+};
+
+template <Scalar F>
+class LocalRealFft final : public OperatorNode<F, std::complex<F>> {
+  using C = std::complex<F>;
+
+ public:
+  LocalRealFft(const Layout& domain, const Layout& range, int axis, FftPlanning planning)
+      : OperatorNode<F, C>(fmt::format("real fft of axis {}", axis), domain, range),
+        lines_(domain.box().shape, axis),
+        plan_(plan_of<F>(domain, {axis}, planning)),
+        spectrum_(range, uninitialized),
+        spare_(domain, uninitialized) {}
+
+  void forward(const DistributedArray<F>& x, DistributedArray<C>& y,
+               Update<C> update) const override {
+    if (!plan_) return;
+    dispatch(y.device(), [&](auto device) {
+      plan_->forward(x.data(), spectrum_.data());
+      kernels::weight_half(device, lines_.outer, lines_.n, lines_.inner, kernel_value(update.alpha),
+                           std::numbers::sqrt2_v<F>, kernel_cast(spectrum_.data()),
+                           kernel_value(update.beta), kernel_cast(y.data()));
+    });
+  }
+  void adjoint(const DistributedArray<C>& y, DistributedArray<F>& x,
+               Update<F> update) const override {
+    if (!plan_) return;
+    // The transform back adds the negative frequencies, so that half of what they stand for is due.
+    dispatch(x.device(), [&](auto device) {
+      kernels::weight_hermitian(device, lines_.outer, lines_.n, lines_.inner,
+                                std::numbers::sqrt2_v<F> / 2, kernel_cast(y.data()),
+                                kernel_cast(spectrum_.data()));
+    });
+    transform_into(x, spare_, update, [&](DistributedArray<F>& to) {
+      dispatch(to.device(), [&](auto) { plan_->backward(spectrum_.data(), to.data()); });
+    });
+  }
+  Cost cost() const override {
+    return {.flops = fft_flops(this->domain(), this->lines_.n) / 2,
+            .bytes = static_cast<double>(sizeof(F)) *
+                     static_cast<double>(this->domain().local_count() +
+                                         6 * this->range().local_count())};
+  }
+
+ private:
+  AxisExtents lines_;
+  std::unique_ptr<FourierPlan<F>> plan_;
+  mutable DistributedArray<C> spectrum_;
+  mutable DistributedArray<F> spare_;
+};
+
+}  // namespace
+
+template <Scalar C>
+LinearOperator<C> local_fft(const Layout& layout, const std::vector<int>& axes,
+                            FftPlanning planning) {
+  return make_operator<LocalFft<C>>(layout, axes, planning);
+}
+
+template <Scalar F>
+LinearOperator<F, Spectrum<F>> local_real_fft(const Layout& layout, int axis,
+                                              FftPlanning planning) {
+  const Layout range = resized(layout, axis, layout.shape()[axis] / 2 + 1);
+  return make_operator<LocalRealFft<F>>(layout, range, axis, planning);
+}
+
+#define INSTANTIATE(F)                                                 \
+  template LinearOperator<std::complex<F>> local_fft<std::complex<F>>( \
+      const Layout&, const std::vector<int>&, FftPlanning);            \
+  template LinearOperator<F, std::complex<F>> local_real_fft<F>(const Layout&, int, FftPlanning);
+INSTANTIATE(float)
+INSTANTIATE(double)
+#undef INSTANTIATE
+
+}  // namespace weft::detail

@@ -1,0 +1,165 @@
+#include <weft/op/matrix/matrix_mult.hpp>
+
+#include <weft/core/error.hpp>
+#include <weft/kernel/complex.hpp>
+#include <weft/kernel/dispatch.hpp>
+
+#include "array/box_kernels.hpp"
+#include "array/plan_agreement.hpp"
+#include "op/matrix/gemm.hpp"
+#include "op/peers.hpp"
+#include "op/scaling.hpp"
+
+namespace weft {
+namespace {
+
+using detail::has_peers;
+using detail::Matrices;
+using detail::MatrixForm;
+
+/// Columns of A, and the rows of the model that they are multiplied with: as many as one rank has
+/// of either.
+struct Panel {
+  index_t width;
+  int column;            // of ranks that have the columns of A,
+  index_t first_column;  // which are these and the next among theirs
+  int row;               // of ranks that have the rows of the model,
+  index_t first_row;     // which are these and the next
+};
+
+std::vector<Panel> panels_of(std::span<const index_t> columns, std::span<const index_t> rows) {
+  std::vector<Panel> panels;
+  index_t first = 0;
+  for (std::size_t column = 0, row = 0; first < columns.back();) {
+    while (columns[column + 1] <= first) ++column;
+    while (rows[row + 1] <= first) ++row;
+    const index_t last = std::min(columns[column + 1], rows[row + 1]);
+    panels.push_back({last - first, static_cast<int>(column), first - columns[column],
+                      static_cast<int>(row), first - rows[row]});
+    first = last;
+  }
+  return panels;
+}
+
+template <Scalar T>
+class Summa final : public OperatorNode<T> {
+ public:
+  Summa(DistributedArray<T> matrix, const Layout& domain, const Layout& range)
+      : OperatorNode<T>(fmt::format("summa by {}", to_string(matrix.shape())), domain, range),
+        matrix_(std::move(matrix)),
+        along_row_(matrix_.layout().line_comm(1)),
+        along_column_(matrix_.layout().line_comm(0)),
+        row_(static_cast<int>(matrix_.layout().coordinates(matrix_.comm().rank())[0])),
+        column_(static_cast<int>(matrix_.layout().coordinates(matrix_.comm().rank())[1])),
+        rows_(matrix_.local_shape()[0]),
+        columns_(range.box().shape[1]),
+        panels_(panels_of(matrix_.layout().splits(1), domain.splits(0))) {
+    index_t widest = 0;
+    for (const Panel& panel : panels_) widest = std::max(widest, panel.width);
+    if (has_peers(along_row_)) of_matrix_ = Buffer<T>(rows_ * widest, matrix_.device());
+    if (has_peers(along_column_)) of_model_ = Buffer<T>(widest * columns_, matrix_.device());
+  }
+
+  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
+               Update<T> update) const override {
+    if (panels_.empty()) detail::scale_or_clear(update.beta, y);
+    for (const Panel& panel : panels_) {
+      const Matrices<const T> a = broadcast_columns(panel);
+      const T* b = broadcast_rows(panel, x);
+      detail::gemm<T>(y.device(), MatrixForm::plain, {rows_, columns_, panel.width}, update.alpha,
+                      a, {b, columns_}, update.beta, {y.data(), columns_});
+      update.beta = T{1};
+    }
+  }
+  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
+               Update<T> update) const override {
+    for (const Panel& panel : panels_) {
+      const Matrices<const T> a = broadcast_columns(panel);
+      const bool mine = panel.row == row_;
+      T* out = mine ? x.data() + panel.first_row * columns_ : of_model_.data();
+      detail::gemm<T>(x.device(), MatrixForm::adjoint, {panel.width, columns_, rows_}, update.alpha,
+                      a, {y.data(), columns_}, mine ? update.beta : T{}, {out, columns_});
+      if (!has_peers(along_column_)) continue;
+      const BufferRef sum(out, panel.width * columns_, x.device());
+      along_column_.reduce(sum, mine ? sum : BufferRef(), ReduceOp::sum, panel.row);
+    }
+  }
+  Cost cost() const override {
+    const detail::GemmSize size{rows_, columns_, matrix_.shape()[1]};
+    const auto elements = rows_ * size.k + size.k * columns_ +
+                          rows_ * columns_ * static_cast<index_t>(panels_.size());
+    const int lines = (has_peers(along_row_) ? 1 : 0) + (has_peers(along_column_) ? 1 : 0);
+    return {.flops = detail::gemm_flops<T>(size),
+            .bytes = static_cast<double>(elements) * sizeof(T),
+            .messages = static_cast<double>(panels_.size()) * lines};
+  }
+
+ private:
+  Matrices<const T> broadcast_columns(const Panel& panel) const {
+    const index_t row = matrix_.local_shape()[1];
+    const T* mine = matrix_.data() + panel.first_column;
+    if (!has_peers(along_row_)) return {mine, row};
+    if (panel.column == column_) {
+      dispatch(matrix_.device(), [&](auto device) {
+        kernels::copy_box(device, Shape{rows_, panel.width}, kernel_cast(mine), Index{row, 1},
+                          kernel_cast(of_matrix_.data()), Index{panel.width, 1});
+      });
+    }
+    along_row_.broadcast(BufferRef(of_matrix_.data(), rows_ * panel.width, matrix_.device()),
+                         panel.column);
+    return {of_matrix_.data(), panel.width};
+  }
+  const T* broadcast_rows(const Panel& panel, const DistributedArray<T>& x) const {
+    // The rank that sends only reads it.
+    T* rows = panel.row == row_ ? const_cast<T*>(x.data()) + panel.first_row * columns_
+                                : of_model_.data();
+    if (has_peers(along_column_)) {
+      along_column_.broadcast(BufferRef(rows, panel.width * columns_, x.device()), panel.row);
+    }
+    return rows;
+  }
+
+  DistributedArray<T> matrix_;
+  Comm along_row_;
+  Comm along_column_;
+  int row_;  // the place of this rank
+  int column_;
+  index_t rows_;     // of A and of the data here
+  index_t columns_;  // of the model and of the data here
+  std::vector<Panel> panels_;
+  mutable Buffer<T> of_matrix_;
+  mutable Buffer<T> of_model_;
+};
+
+/// The same number of splits for another extent, with parts that differ by no more than one.
+std::function<std::vector<index_t>(std::span<const index_t>)> evenly(index_t extent) {
+  return [=](std::span<const index_t> old) {
+    const auto parts = static_cast<index_t>(old.size()) - 1;
+    std::vector<index_t> splits;
+    for (index_t part = 0; part <= parts; ++part) {
+      splits.push_back(extent / parts * part + std::min(part, extent % parts));
+    }
+    return splits;
+  };
+}
+
+}  // namespace
+
+template <Scalar T>
+LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options) {
+  const Layout layout = matrix.layout();
+  detail::agree_on_plan("summa", {&layout}, dtype_of<T>,
+                        fmt::format("{} columns", options.columns));
+  require(!layout.is_stack() && layout.ndim() == 2, "summa: a matrix has two axes, but A is {}",
+          layout.describe());
+  require(options.columns >= 0, "summa: {} columns", options.columns);
+  const Layout range = layout.recut(1, evenly(options.columns));
+  const Layout domain = range.recut(0, evenly(layout.shape()[1]));
+  return make_operator<Summa<T>>(std::move(matrix), domain, range);
+}
+
+#define INSTANTIATE(T) template LinearOperator<T> summa(DistributedArray<T>, const SummaOptions&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

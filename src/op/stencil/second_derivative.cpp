@@ -1,0 +1,30 @@
+#include <weft/op/stencil/second_derivative.hpp>
+
+#include "array/plan_agreement.hpp"
+#include "op/stencil/differences.hpp"
+#include "op/stencil/stencil_operator.hpp"
+
+#include <fmt/core.h>
+
+namespace weft {
+
+template <Scalar T>
+LinearOperator<T> second_derivative(const Layout& layout, const SecondDerivativeOptions& options) {
+  constexpr const char* where = "second_derivative";
+  detail::agree_on_plan(
+      where, {&layout}, dtype_of<T>,
+      fmt::format("axis {}, sampling {}, kind {}, edge {}", options.axis, options.sampling,
+                  static_cast<int>(options.kind), options.edge));
+  const int axis = normalize_axis(options.axis, layout.ndim(), where);
+  const auto matrix = detail::second_difference(layout.shape()[axis], options.sampling, 1,
+                                                options.kind, options.edge, where);
+  return detail::stencil_operator<T>(fmt::format("second derivative along axis {}", axis), layout,
+                                     layout, layout, {{axis, matrix}});
+}
+
+#define INSTANTIATE(T) \
+  template LinearOperator<T> second_derivative<T>(const Layout&, const SecondDerivativeOptions&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+#include "op/support/check_operator.hpp"
+
+#include <weft/core/error.hpp>
+#include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/fourier/fft.hpp>
+
+namespace weft::test {
+
+TEST(NoFft, is_said_when_a_transform_is_made) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {4, 5});
+    expect_error<DeviceError>(comm, {"fft:", "FFTW"}, [&] { fft<double>(layout); });
+    const std::vector<double> h(3);
+    expect_error<DeviceError>(
+        comm, {"FFTW"}, [&] { convolve1d<double>(layout, h, {.method = ConvolutionMethod::fft}); });
+    const std::vector<double> many(1000, 1.0);
+    EXPECT_NO_THROW(convolve1d<double>(Layout::scatter(comm, {100}), many));
+  });
+}
+
+}  // namespace weft::test

@@ -1,0 +1,71 @@
+#include <weft/op/stencil/gradient.hpp>
+
+#include "op/support/derivative_matrices.hpp"
+
+#include <weft/core/error.hpp>
+
+namespace weft::test {
+namespace {
+
+template <class T>
+Expected<T> matrix_of(const Shape& shape, const GradientOptions& options) {
+  const index_t n = shape.count();
+  return {
+      n * shape.ndim(), n, [&](index_t row, index_t column) {
+        const auto axis = static_cast<int>(row / n);
+        const double d =
+            options.sampling[options.sampling.size() == 1 ? 0 : static_cast<std::size_t>(axis)];
+        const auto difference = [&](index_t i, index_t extent) {
+          return first_difference_at(i, extent, {options.kind, options.edge, options.order});
+        };
+        return T(static_cast<Real<T>>(entry_along(shape, axis, row % n, column, difference) / d));
+      }};
+}
+
+template <class T>
+void check_gradient(const Comm& comm, const Shape& shape, GradientOptions options = {}) {
+  for (const DerivativeCase& c : first_derivatives()) {
+    options.kind = c.kind;
+    options.edge = c.edge;
+    options.order = c.order;
+    const auto expected = matrix_of<T>(shape, options);
+    for_operator_layouts<T>(comm, shape, [&](const Layout& layout) {
+      check_operator(gradient<T>(layout, options), expected, derivative_tolerance);
+    });
+  }
+}
+
+}  // namespace
+
+TEST(Gradient, along_all_axes) {
+  on_ranks([](Comm comm) {
+    for (const Shape& shape : {Shape{7}, Shape{3, 4, 2}, Shape{1, 2}}) {
+      check_gradient<double>(comm, shape);
+    }
+  });
+}
+
+TEST(Gradient, in_all_types) {
+  on_ranks([](Comm comm) {
+    for_each_scalar([&](auto example) {
+      check_gradient<decltype(example)>(comm, {4, 3}, {.sampling = {0.5, -3}});
+    });
+    check_gradient<double>(comm, {4, 3}, {.sampling = {7}});
+  });
+}
+
+TEST(Gradient, complains) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {4, 5, 6});
+    const auto expect = [&](const std::vector<std::string>& words, const GradientOptions& options) {
+      expect_error<ArgumentError>(comm, words, [&] { gradient<double>(layout, options); });
+    };
+    expect({"gradient", "2 numbers", "sampling", "3 axes"}, {.sampling = {1, 1}});
+    expect({"gradient", "sampling of 0"}, {.sampling = {1, 2, 0}});
+    expect({"gradient", "got 7"}, {.order = 7});
+    expect_error<ArgumentError>(comm, {"gradient", "no axes"},
+                                [&] { gradient<double>(Layout::replicated(comm, Shape{})); });
+  });
+}
+
+}  // namespace weft::test
