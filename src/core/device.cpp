@@ -69,8 +69,8 @@ void require_available(Device device) {
 void detail::refuse_cuda(Device device) {
   require_available(device);
   throw DeviceError(fmt::format(
-      "no kernel for {}: the caller was compiled without WEFT_WITH_CUDA, so that only its CPU "
-      "kernels exist; see weft_add_kernels in docs/kernels.md",
+      "no kernel for {}: the calling file was compiled for CPUs only; add its kernels with "
+      "weft_target_kernels in CMake, in a project that has enabled CUDA",
       to_string(device)));
 }
 

@@ -28,6 +28,7 @@ run(${CMAKE_COMMAND} --install ${build} --prefix ${scratch}/prefix)
 build_with("" ${scratch}/build)
 expect_output("sum 1" ${scratch}/build/main --ranks 2)
 expect_output("mistakes 0" ${scratch}/build/constants --ranks 4)
+expect_output("sum 7912.000" ${scratch}/build/own_kernel --ranks 2)
 
 # Whatever instructions users ask for. The flags are those of a processor that runs the result.
 set(needs_native "")
