@@ -21,7 +21,7 @@ void expect_disagreement(const std::function<void(Comm)>& call,
                          const std::vector<std::string>& words) {
   on_ranks([&](Comm comm) {
     comm.check_calls(true);
-    expect_disagreement(comm, words, [&] { call(comm); });
+    test::expect_disagreement(comm, words, [&] { call(comm); });
   });
 }
 
