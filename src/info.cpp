@@ -10,10 +10,10 @@
 #include "core/cuda_info.hpp"
 #endif
 #ifdef WEFT_WITH_MPI
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_library.hpp"
 #endif
 #ifdef WEFT_WITH_NCCL
-#include "comm/nccl_transport.hpp"
+#include "comm/nccl_library.hpp"
 #endif
 #ifdef WEFT_BLAS
 #include <cblas.h>

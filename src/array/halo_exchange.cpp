@@ -10,6 +10,7 @@
 #include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
+#include "comm/peer_reader.hpp"
 #include "core/option_checks.hpp"
 
 #include <algorithm>
@@ -112,7 +113,7 @@ class HaloExchange<T>::Plan {
   };
 
   /// Takes the planes of a message straight out of the sender's array.
-  class SlabReader final : public PeerReader {
+  class SlabReader final : public detail::PeerReader {
    public:
     SlabReader(Plan& plan, std::size_t pass, std::size_t message)
         : plan_(plan), pass_(pass), message_(message) {}
@@ -266,7 +267,7 @@ typename HaloExchange<T>::Plan::Pass HaloExchange<T>::Plan::make_pass(int axis) 
         has_earlier_halo || widths_[at(earlier)].before + widths_[at(earlier)].after > 0;
   }
   pass.is_plain = !has_earlier_halo;
-  pass.is_read_directly = pass.is_plain && layout_.comm().shares_memory(layout_.device());
+  pass.is_read_directly = pass.is_plain && detail::shares_memory(layout_.comm(), layout_.device());
   for (const index_t width : {widths_[at(axis)].before, widths_[at(axis)].after}) {
     pass.ghost_shapes.push_back(empty ? pass.plane : pass.plane.with(axis, width));
     pass.ghosts.emplace_back(pass.ghost_shapes.back().count(), layout_.device());
@@ -334,7 +335,7 @@ void HaloExchange<T>::Plan::connect(Pass& pass) {
       const auto number = static_cast<std::size_t>(&message - pass.incoming.data());
       pass.readers.push_back(
           std::make_unique<SlabReader>(*this, static_cast<std::size_t>(pass.axis), number));
-      pass.forward.read(room, message.peer, *pass.readers.back());
+      detail::add_read(pass.forward, room, message.peer, *pass.readers.back());
     } else {
       pass.forward.recv(room, message.peer);
     }

@@ -176,31 +176,6 @@ TEST_F(Agreement, reductions_are_compared_if_calls_are) {
   });
 }
 
-// Reading straight out of another rank's memory is compared like a message to it.
-TEST_F(Agreement, what_is_read_from_peers_is_compared_if_calls_are) {
-  on_ranks([](Comm comm) {
-    comm.check_calls(true);
-    struct Reader final : PeerReader {
-      void read(int, const void*) override { ++reads; }
-      int reads = 0;
-    } reader;
-    const std::vector<double> mine(8);
-    const auto ranks = static_cast<std::size_t>(comm.size());
-    const Parts sent(std::vector<index_t>(ranks, 1), std::vector<index_t>(ranks, 0));
-    const Parts more(std::vector<index_t>(ranks, 2), std::vector<index_t>(ranks, 0));
-    if (!comm.shares_memory(Device::cpu())) {
-      EXPECT_THROW(comm.read_peers(mine, sent, sent, reader), ArgumentError);
-      return;
-    }
-    expect_disagreement(comm, {"rank 0", "1", "2"}, [&] {
-      comm.read_peers(mine, sent, comm.rank() == 0 ? more : sent, reader);
-    });
-    EXPECT_EQ(reader.reads, 0);
-    comm.read_peers(mine, sent, sent, reader);
-    EXPECT_EQ(reader.reads, comm.size());
-  });
-}
-
 TEST_F(Agreement, plans_of_equal_layouts_are_made_as_ever) {
   on_ranks([](Comm comm) {
     for_all_layouts(comm, {6, 5}, [](const Layout& layout) {
