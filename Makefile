@@ -48,7 +48,7 @@ compare: setup ## Measure Weft against PyLops-MPI, PETSc and MPI; writes docs/be
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_app compare_sides
 	build/compare/venv/bin/python bench/compare/compare.py --build build/$(PRESET) $(COMPARE); \
-	  status=$$?; python3 bench/compare/render.py && exit $$status
+	  status=$$?; build/compare/venv/bin/python bench/compare/render.py && exit $$status
 
 compare-gpu: setup ## The same on the GPU of this machine, with packages that make compare has left
 	scripts/compare-gpu
