@@ -47,7 +47,7 @@ function(weft_add_levels)
     set(launcher ${PROJECT_SOURCE_DIR}/cmake/compile-for-level ${CMAKE_NM} ${CMAKE_READELF} ${CMAKE_OBJCOPY} ${level}
                  ${length}${tag} ${CMAKE_CXX_COMPILER_LAUNCHER})
     set_target_properties(${library} PROPERTIES CXX_COMPILER_LAUNCHER "${launcher}"
-                                                INTERPROCEDURAL_OPTIMIZATION OFF ${weft_visibility})
+                                                INTERPROCEDURAL_OPTIMIZATION OFF)
     if(BUILD_SHARED_LIBS)
       set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
