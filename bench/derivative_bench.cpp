@@ -71,13 +71,13 @@ struct Measurement {
 bool is_cached(const Shape& shape) { return shape.count() <= 1'000'000; }
 
 /// Copies what `ours` must move at the least: `arrays` arrays, each read or written once.
-bench::Pair against_copies(const Measurement& all, const Comm& comm, const Array& from, Array& to,
-                           int arrays, const std::function<void()>& ours) {
+bench::PairedTimes against_copies(const Measurement& all, const Comm& comm, const Array& from,
+                                  Array& to, int arrays, const std::function<void()>& ours) {
   // Each time takes some milliseconds, and each row about as long as any other.
   const index_t count = all.shape.count();
   const int repeats = static_cast<int>(std::clamp<index_t>((8 << 20) / count, 1, 20));
   const int rounds = all.options.quick ? 15 : count > (8 << 20) ? 7 : 9;
-  bench::Pair pair = bench::compare(
+  bench::PairedTimes pair = bench::compare(
       rounds, repeats,
       [&] {
         ours();

@@ -312,7 +312,7 @@ int main(int argc, char** argv) {
   add_matrices(cases);
   for (const Case& each : cases.all) {
     if (!options.has(each.name)) continue;
-    bench::Pair pair;
+    bench::PairedTimes pair;
     for (int turn = 0; turn < (options.quick ? 1 : 3); ++turn) {
       measure(each, 1, 2, 3, pair.ours);
       measure(each, 2, 1, 3, pair.baseline);
