@@ -47,17 +47,18 @@ class PageAligned {
 class Placed {
  public:
   Placed(const Layout& layout, Placement placement)
-      : memory_(placement == Placement::pool ? 0 : layout.local_count()),
-        array_(placement == Placement::pool
-                   ? Array(layout, uninitialized)
-                   : Array::view(layout, memory_.data(), layout.local_count())) {
-    array_.fill(0.0);
+      : pooled_(placement == Placement::pool ? layout.local_count() : 0),
+        aligned_(placement == Placement::pool ? 0 : layout.local_count()),
+        view_(layout, placement == Placement::pool ? pooled_.data() : aligned_.data(),
+              layout.local_count()) {
+    view_.fill(0.0);
   }
-  Array& operator*() { return array_; }
+  const ArrayView<double>& operator*() const { return view_; }
 
  private:
-  PageAligned memory_;
-  Array array_;
+  Buffer<double> pooled_;
+  PageAligned aligned_;
+  ArrayView<double> view_;
 };
 
 struct Measurement {

@@ -41,7 +41,7 @@ class HaloExchange<T>::Plan {
     for (Pass& pass : passes_) connect(pass);
   }
 
-  void start(const DistributedArray<T>& x) {
+  void start(const ConstArrayView<T>& x) {
     detail::require_equal(x.layout(), layout_, "HaloExchange::start");
     require(!started_, "HaloExchange::start: started again before finish()");
     array_ = x.data();
@@ -60,16 +60,16 @@ class HaloExchange<T>::Plan {
     started_ = false;
   }
 
-  void run_adjoint(DistributedArray<T>& x) {
+  void run_adjoint(const ArrayView<T>& x) {
     detail::require_equal(x.layout(), layout_, "HaloExchange::run_adjoint");
     require(!started_, "HaloExchange::run_adjoint: called between start() and finish()");
     for (auto pass = passes_.rbegin(); pass != passes_.rend(); ++pass) {
       pass->zeros_are_set = false;  // the caller has filled the ghost cells
-      for (const Message& message : pass->incoming) collect(*pass, message);
+      for (Message& message : pass->incoming) collect(*pass, message);
       pass->backward.start();
       for (const GhostRun& run : pass->own) return_own(*pass, run, x.data());
       pass->backward.finish();
-      for (const Message& message : pass->outgoing) add_slab(*pass, message, x.data());
+      for (Message& message : pass->outgoing) add_slab(*pass, message, x.data());
     }
   }
 
@@ -94,13 +94,13 @@ class HaloExchange<T>::Plan {
     return passes_[checked(axis)].ghost_shapes[checked(side)];
   }
 
-  PaddedPart<T> padded(const DistributedArray<T>& x);
+  PaddedPart<T> padded(const ConstArrayView<T>& x);
 
  private:
   /// A region of the array or of an earlier axis' ghost cells that is part of a slab.
   struct Piece {
-    const Buffer<T>* ghosts = nullptr;  // null: the array
-    Shape shape;                        // one plane
+    Buffer<T>* ghosts = nullptr;  // null: the array
+    Shape shape;                  // one plane
     Index strides;
     index_t offset = 0;  // of plane 0
     Index slab_at;       // where it lies in the slab
@@ -204,14 +204,14 @@ class HaloExchange<T>::Plan {
   void end(Pass& pass);
   void pack(Pass& pass);
   void take_slab(Pass& pass, const Message& message, const T* array);
-  void collect(Pass& pass, const Message& message);
+  void collect(Pass& pass, Message& message);
   void return_own(Pass& pass, const GhostRun& run, T* array);
-  void add_slab(Pass& pass, const Message& message, T* array);
+  void add_slab(Pass& pass, Message& message, T* array);
 
   /// Calls f(shape, pointer into the array or ghosts, strides, pointer into slab, slab strides) for
   /// the pieces of the planes of a run, given where plane 0 of the slab lies.
-  template <class F>
-  void for_each_piece(const Pass& pass, const GhostRun& run, const T* array, T* slab,
+  template <class Element, class F>
+  void for_each_piece(const Pass& pass, const GhostRun& run, Element* array, T* slab,
                       const Shape& shape_of_slab, F f) const;
 
   void copy_box(const Shape& shape, const T* from, const Index& from_strides, T* to,
@@ -344,16 +344,16 @@ void HaloExchange<T>::Plan::connect(Pass& pass) {
 }
 
 template <Scalar T>
-template <class F>
-void HaloExchange<T>::Plan::for_each_piece(const Pass& pass, const GhostRun& run, const T* array,
+template <class Element, class F>
+void HaloExchange<T>::Plan::for_each_piece(const Pass& pass, const GhostRun& run, Element* array,
                                            T* slab, const Shape& shape_of_slab, F f) const {
   const Index slab_strides = detail::strides_of(shape_of_slab);
   for (const Piece& piece : pass.pieces) {
-    const T* base = piece.ghosts == nullptr ? array : piece.ghosts->data();
+    Element* base = piece.ghosts == nullptr ? array : piece.ghosts->data();
     const Shape shape = piece.shape.with(pass.axis, run.length);
     if (shape.count() == 0) continue;
     Index strides = piece.strides;
-    const T* first = base + piece.offset + local_plane(pass, run) * strides[pass.axis];
+    Element* first = base + piece.offset + local_plane(pass, run) * strides[pass.axis];
     strides[pass.axis] *= run.step;
     f(shape, first, strides, slab + detail::offset_at(slab_strides, piece.slab_at), slab_strides);
   }
@@ -381,7 +381,7 @@ void HaloExchange<T>::Plan::begin(Pass& pass) {
 template <Scalar T>
 void HaloExchange<T>::Plan::pack(Pass& pass) {
   for (std::size_t index = 0; index < pass.outgoing.size(); ++index) {
-    const Message& message = pass.outgoing[index];
+    Message& message = pass.outgoing[index];
     if (pass.is_read_directly) {
       pass.forward.redirect_send(index, array_);
       continue;
@@ -391,7 +391,7 @@ void HaloExchange<T>::Plan::pack(Pass& pass) {
       pass.forward.redirect_send(index, array_ + plane * pass.plane.count());
       continue;
     }
-    T* slab = const_cast<T*>(message.buffer.data());
+    T* slab = message.buffer.data();
     for (const GhostRun& run : message.runs) {
       for_each_piece(pass, run, array_, slab, slab_shape(pass, run.length),
                      [&](const auto&... box) { copy_box(box...); });
@@ -430,9 +430,9 @@ void HaloExchange<T>::Plan::end(Pass& pass) {
 
 /// Brings the ghost cells of a message together, to be sent back.
 template <Scalar T>
-void HaloExchange<T>::Plan::collect(Pass& pass, const Message& message) {
+void HaloExchange<T>::Plan::collect(Pass& pass, Message& message) {
   if (fills_a_side(pass, message)) return;
-  T* slab = const_cast<T*>(message.buffer.data());
+  T* slab = message.buffer.data();
   for (const GhostRun& run : message.runs) {
     const Shape shape = slab_shape(pass, run.length);
     copy_box(shape, ghost_planes(pass, run), detail::strides_of(side_shape(pass, run)), slab,
@@ -449,17 +449,16 @@ void HaloExchange<T>::Plan::return_own(Pass& pass, const GhostRun& run, T* array
     GhostRun some = run;
     some.ghost += done;
     some.length = planes;
-    for_each_piece(pass, some, array, ghost_planes(pass, some), side_shape(pass, some),
-                   [&](const Shape& shape, const T* to, const Index& to_strides, T* from,
-                       const Index& from_strides) {
-                     add_box(shape, from, from_strides, const_cast<T*>(to), to_strides);
-                   });
+    for_each_piece(
+        pass, some, array, ghost_planes(pass, some), side_shape(pass, some),
+        [&](const Shape& shape, T* to, const Index& to_strides, const T* from,
+            const Index& from_strides) { add_box(shape, from, from_strides, to, to_strides); });
   }
 }
 
 template <Scalar T>
-void HaloExchange<T>::Plan::add_slab(Pass& pass, const Message& message, T* array) {
-  T* slab = const_cast<T*>(message.buffer.data());
+void HaloExchange<T>::Plan::add_slab(Pass& pass, Message& message, T* array) {
+  T* slab = message.buffer.data();
   for (const GhostRun& run : message.runs) {
     const index_t planes = run.step == 0 ? 1 : run.length;
     const Shape shape_of_slab = slab_shape(pass, run.length);
@@ -467,18 +466,17 @@ void HaloExchange<T>::Plan::add_slab(Pass& pass, const Message& message, T* arra
     for (index_t done = 0; done < run.length; done += planes) {
       GhostRun some = run;
       some.length = planes;
-      for_each_piece(pass, some, array, slab + done * plane_stride, shape_of_slab,
-                     [&](const Shape& shape, const T* to, const Index& to_strides, T* from,
-                         const Index& from_strides) {
-                       add_box(shape, from, from_strides, const_cast<T*>(to), to_strides);
-                     });
+      for_each_piece(
+          pass, some, array, slab + done * plane_stride, shape_of_slab,
+          [&](const Shape& shape, T* to, const Index& to_strides, const T* from,
+              const Index& from_strides) { add_box(shape, from, from_strides, to, to_strides); });
     }
     slab += shape_of_slab.count();
   }
 }
 
 template <Scalar T>
-PaddedPart<T> HaloExchange<T>::Plan::padded(const DistributedArray<T>& x) {
+PaddedPart<T> HaloExchange<T>::Plan::padded(const ConstArrayView<T>& x) {
   detail::require_equal(x.layout(), layout_, "HaloExchange::padded");
   PaddedPart<T> part{layout_.box(), Buffer<T>()};
   if (local_.count() == 0) return part;
@@ -540,7 +538,7 @@ index_t HaloExchange<T>::message_count() const {
   return plan().message_count();
 }
 template <Scalar T>
-void HaloExchange<T>::start(const DistributedArray<T>& x) {
+void HaloExchange<T>::start(const ConstArrayView<T>& x) {
   plan().start(x);
 }
 template <Scalar T>
@@ -548,7 +546,7 @@ void HaloExchange<T>::finish() {
   plan().finish();
 }
 template <Scalar T>
-void HaloExchange<T>::run_adjoint(DistributedArray<T>& x) {
+void HaloExchange<T>::run_adjoint(const ArrayView<T>& x) {
   plan().run_adjoint(x);
 }
 template <Scalar T>
@@ -564,7 +562,7 @@ const Shape& HaloExchange<T>::ghost_shape(int axis, Side side) const {
   return plan().ghost_shape(axis, side);
 }
 template <Scalar T>
-PaddedPart<T> HaloExchange<T>::padded(const DistributedArray<T>& x) const {
+PaddedPart<T> HaloExchange<T>::padded(const ConstArrayView<T>& x) const {
   return plan().padded(x);
 }
 

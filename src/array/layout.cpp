@@ -187,6 +187,11 @@ Layout Layout::stack(std::vector<Layout> parts) {
             to_string(parts.front().device()), to_string(part.device()));
   }
   auto node = std::make_shared<Node>(parts.front().comm(), parts.front().device());
+  index_t offset = 0;
+  for (const Layout& part : parts) {
+    node->part_offsets.push_back(offset);
+    offset += part.local_count();
+  }
   node->parts = std::move(parts);
   return Layout(node);
 }

@@ -53,7 +53,8 @@ struct Layout::Node {
 
   Comm comm;
   Device device;
-  std::vector<Layout> parts;  // of a stack; what follows is of one that is not
+  std::vector<Layout> parts;          // of a stack; what follows is of one that is not
+  std::vector<index_t> part_offsets;  // in the memory of this rank
 
   Shape shape;
   Recipe recipe;

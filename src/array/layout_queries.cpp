@@ -44,6 +44,11 @@ const Layout& Layout::part(int index) const {
   return node_->parts[at(index)];
 }
 
+index_t Layout::part_offset(int index) const {
+  part(index);  // throws if there is none
+  return node_->part_offsets[at(index)];
+}
+
 index_t Layout::count() const {
   if (!is_stack()) return shape().count();
   index_t total = 0;

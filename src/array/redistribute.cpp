@@ -81,7 +81,7 @@ class Redistribution<T>::Plan final : public detail::PeerReader {
     if (!incoming_.in_place) received_ = Buffer<T>(incoming_.parts.extent(), to.device());
   }
 
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y) {
     target_ = y.data();
     if (!messages_) {
       read(comm_.rank(), x.data());
@@ -201,7 +201,7 @@ bool Redistribution<T>::needs_messages() const {
 }
 
 template <Scalar T>
-void Redistribution<T>::run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+void Redistribution<T>::run(const ConstArrayView<T>& x, const ArrayView<T>& y) {
   require(from_.valid(), "the Redistribution has been moved from");
   detail::require_equal(x.layout(), from_, "Redistribution::run");
   detail::require_equal(y.layout(), to_, "Redistribution::run");

@@ -78,7 +78,7 @@ void read_part(const File& file, const NpyInfo& info, DistributedArray<T>& x) {
 }  // namespace
 
 template <Scalar T>
-void write_npy(const std::string& path, const DistributedArray<T>& x) {
+void write_npy(const std::string& path, const ConstArrayView<T>& x) {
   const Layout& layout = x.layout();
   require(!layout.is_stack(),
           "write_npy: a .npy file has one array, but this is a {}; write each part() to a file of "
@@ -138,8 +138,8 @@ DistributedArray<T> read_npy(const std::string& path, const Layout& layout) {
   return std::move(*x);
 }
 
-#define INSTANTIATE(T)                                                     \
-  template void write_npy(const std::string&, const DistributedArray<T>&); \
+#define INSTANTIATE(T)                                                   \
+  template void write_npy(const std::string&, const ConstArrayView<T>&); \
   template DistributedArray<T> read_npy<T>(const std::string&, const Layout&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

@@ -26,7 +26,7 @@ namespace {
 /// others than f(v). Twice v has the same, bit by bit; of a function where it has not, nothing is
 /// known.
 template <Scalar T, Scalar U, class F>
-double rounding_of(F f, const DistributedArray<T>& v, const DistributedArray<U>& of_v) {
+double rounding_of(F f, const ConstArrayView<T>& v, const ConstArrayView<U>& of_v) {
   // Groups of ranks may come to different conclusions, but must apply f together.
   DistributedArray<U> out(of_v.layout(), uninitialized);
   f(2 * v, out);

@@ -16,7 +16,7 @@ namespace {
 /// Arguments of an operator, checked before it is applied.
 template <class T, class U>
 void check(const char* call, const std::string& name, const Layout& takes, const Layout& gives,
-           const DistributedArray<T>& in, const DistributedArray<U>& out) {
+           const ConstArrayView<T>& in, const ConstArrayView<U>& out) {
   if (!(in.layout() == takes)) {
     refuse("{} of {}: {}", call, name,
            detail::difference("the operator takes", takes, "the input is", in.layout()));
@@ -107,14 +107,14 @@ std::optional<LinearOperator<D, D>> OperatorNode<D, R>::normal() const {
 }
 
 template <Scalar D, Scalar R>
-void LinearOperator<D, R>::forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+void LinearOperator<D, R>::forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                                    Update<R> update) const {
   check("forward", name(), domain(), range(), x, y);
   node_->forward(x, y, update);
 }
 
 template <Scalar D, Scalar R>
-void LinearOperator<D, R>::adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+void LinearOperator<D, R>::adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                                    Update<D> update) const {
   check("adjoint", name(), range(), domain(), y, x);
   node_->adjoint(y, x, update);

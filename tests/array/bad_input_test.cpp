@@ -217,10 +217,11 @@ TEST(BadInput, counts) {
     std::vector<double> five(5);
     const index_t all = 4 * comm.size();
     expect_error(comm, {"5", "4"}, [&] { x.from_host(five); });
-    expect_error(comm, {"5", "4"}, [&] { DistributedArray<double>::view(layout, five.data(), 5); });
-    expect_error(comm, {"-4", "4"},
-                 [&] { DistributedArray<double>::view(layout, five.data(), -4); });
-    expect_error(comm, {"memory"}, [&] { DistributedArray<double>::view(layout, nullptr, 4); });
+    expect_error(comm, {"5", "4"}, [&] { ArrayView<double>(layout, five.data(), 5); });
+    expect_error(comm, {"-4", "4"}, [&] { ArrayView<double>(layout, five.data(), -4); });
+    expect_error(comm, {"memory"}, [&] { ArrayView<double>(layout, nullptr, 4); });
+    expect_error(comm, {"5", "4"}, [&] { ConstArrayView<double>(layout, five.data(), 5); });
+    expect_error(comm, {"memory"}, [&] { ConstArrayView<double>(layout, nullptr, 4); });
     expect_error(comm, {"5", std::to_string(all)},
                  [&] { DistributedArray<double>::from_global(layout, five); });
     const Layout too_large = Layout::replicated(comm, {huge, huge >> 19});

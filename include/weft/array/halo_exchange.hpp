@@ -62,16 +62,16 @@ class HaloExchange {
   index_t message_count() const;
 
   /// Fetches the ghost cells. Between start and finish the array may be read but not written.
-  void start(const DistributedArray<T>& x);
+  void start(const ConstArrayView<T>& x);
   void finish();
-  void run(const DistributedArray<T>& x) {
+  void run(const ConstArrayView<T>& x) {
     start(x);
     finish();
   }
 
   /// The adjoint: adds what the ghost buffers hold to the elements that they are fetched from.
   /// The buffers are used up.
-  void run_adjoint(DistributedArray<T>& x);
+  void run_adjoint(const ArrayView<T>& x);
 
   /// The ghost cells on one side of an axis, in row-major order, on the layout's device. They may
   /// be written before run_adjoint, or after this was called anew.
@@ -80,7 +80,7 @@ class HaloExchange {
   const Shape& ghost_shape(int axis, Side side) const;
 
   /// The array's part and its ghost cells after run(x), copied into one grid.
-  PaddedPart<T> padded(const DistributedArray<T>& x) const;
+  PaddedPart<T> padded(const ConstArrayView<T>& x) const;
 
  private:
   class Plan;
@@ -92,7 +92,7 @@ class HaloExchange {
 
 /// This rank's part with ghost cells around it; for repeated use make a HaloExchange.
 template <Scalar T>
-PaddedPart<T> with_ghost_cells(const DistributedArray<T>& x, std::vector<HaloWidth> widths,
+PaddedPart<T> with_ghost_cells(const ConstArrayView<T>& x, std::vector<HaloWidth> widths,
                                HaloOptions options = {}) {
   HaloExchange<T> halo(x.layout(), std::move(widths), options);
   halo.run(x);

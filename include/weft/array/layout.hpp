@@ -68,6 +68,8 @@ class Layout {
   bool is_stack() const;
   int part_count() const;
   const Layout& part(int index) const;
+  /// The position of a part's first element in this rank's memory of the stack.
+  index_t part_offset(int index) const;
 
   /// Number of elements of the global array, and on a rank.
   index_t count() const;

@@ -33,9 +33,9 @@ class LinearOperator {
 
   /// y = alpha A x + beta y. With beta = 0, which is the default, y is not read. x and y must not
   /// share memory. Allocates nothing.
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y, Update<R> update = {}) const;
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update = {}) const;
   /// x = alpha Aᴴ y + beta x.
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x, Update<D> update = {}) const;
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update = {}) const;
 
   /// AᴴA, by a shorter way where the operator knows one.
   LinearOperator<D, D> normal() const;
@@ -67,7 +67,7 @@ std::string describe(const LinearOperator<D, R>& a) {
 
 /// A x as a new array.
 template <Scalar D, Scalar R>
-DistributedArray<R> operator*(const LinearOperator<D, R>& a, const DistributedArray<D>& x) {
+DistributedArray<R> operator*(const LinearOperator<D, R>& a, const ConstArrayView<D>& x) {
   DistributedArray<R> y(a.range(), uninitialized);
   a.forward(x, y);
   return y;

@@ -48,8 +48,7 @@ class Halo final : public OperatorNode<T> {
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     exchange_.run(x);
     for (const Piece& piece : pieces_) {
       const T* from = piece.ghosts == nullptr ? x.data() : piece.ghosts;
@@ -57,8 +56,7 @@ class Halo final : public OperatorNode<T> {
           range_strides(), update);
     }
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (trim_) clear_ghosts();
     for (const Piece& piece : pieces_) {
       T* to = piece.ghosts == nullptr ? x.data() : piece.ghosts;

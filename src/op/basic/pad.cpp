@@ -37,8 +37,7 @@ class Pad final : public OperatorNode<T> {
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (y.local_count() == 0) return;
     dispatch(y.device(), [&](auto device) {
       for (const Box& zero : zeros_) {
@@ -52,8 +51,7 @@ class Pad final : public OperatorNode<T> {
                          strides_);
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (x.local_count() == 0) return;
     dispatch(x.device(), [&](auto device) {
       kernels::axpby_box(device, inside_.shape, kernel_value(update.alpha),

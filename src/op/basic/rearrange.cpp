@@ -27,8 +27,7 @@ class Rearrange final : public OperatorNode<T> {
     for (const Piece& piece : pieces_) moved_ += piece.shape.count();
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (moved_ < y.local_count()) scale_first(y, update);
     dispatch(y.device(), [&](auto device) {
       for (const Piece& piece : pieces_) {
@@ -39,8 +38,7 @@ class Rearrange final : public OperatorNode<T> {
       }
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (moved_ < x.local_count()) scale_first(x, update);
     dispatch(x.device(), [&](auto device) {
       for (const Piece& piece : pieces_) {
@@ -76,7 +74,7 @@ class Rearrange final : public OperatorNode<T> {
     pieces_ = std::move(split);
   }
   /// For elements that no piece reaches; those that pieces reach are added to then.
-  static void scale_first(DistributedArray<T>& y, Update<T>& update) {
+  static void scale_first(const ArrayView<T>& y, Update<T>& update) {
     scale_or_clear(update.beta, y);
     if (update.beta != T{}) update.beta = T{1};
   }

@@ -51,16 +51,14 @@ class Restriction final : public OperatorNode<T> {
     sources_ = on_device(sources, domain.device());
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
       kernels::take_along(device, to_.outer, to_.n, to_.inner, from_.n, positions_.data(),
                           kernel_value(update.alpha), kernel_cast(x.data()),
                           kernel_value(update.beta), kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
       if (repeats_) {
         kernels::sum_sources_along(device, from_.outer, from_.n, from_.inner, to_.n, begins_.data(),

@@ -28,15 +28,13 @@ class SumAlong final : public OperatorNode<T> {
     if (line_.valid() && line_.size() > 1) sums_.emplace(this->range(), uninitialized);
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (!sums_) return sum_lines(x, y, update);
     sum_lines(x, *sums_, {});
     line_.allreduce(BufferRef(sums_->data(), sums_->local_count(), sums_->device()));
     detail::put(*sums_, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     const Index strides = detail::strides_of(x.local_shape());
     const Index reduced = detail::strides_of(y.local_shape());
     Index spread = strides;
@@ -58,7 +56,7 @@ class SumAlong final : public OperatorNode<T> {
   Cost adjoint_cost() const override { return {.bytes = cost().bytes}; }
 
  private:
-  void sum_lines(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) const {
+  void sum_lines(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const {
     dispatch(y.device(), [&](auto device) {
       kernels::sum_lines(device, lines_.outer, lines_.n, lines_.inner, kernel_value(update.alpha),
                          kernel_cast(x.data()), kernel_value(update.beta), kernel_cast(y.data()));

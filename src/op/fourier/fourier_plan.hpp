@@ -6,9 +6,22 @@
 #include <weft/op/fourier/fft.hpp>
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace weft::detail {
+
+/// The input of a backward transform to X. It is only read if X is complex; if X is real, it is
+/// overwritten.
+template <Scalar X>
+using BackwardInput = std::conditional_t<is_complex<X>, const X, Spectrum<X>>;
+
+/// FFTW and cuFFT declare all inputs as pointers to non-const. This cast is for inputs that their
+/// plans do not write.
+template <class T>
+T* fft_input(const T* data) {
+  return const_cast<T*>(data);
+}
 
 /// Fourier transforms of one rank's grid along some of its axes, without factors: what FFTW and
 /// cuFFT do. Made once and run often. x and y do not overlap.
@@ -21,8 +34,8 @@ class FourierPlan {
   virtual ~FourierPlan() = default;
 
   virtual void forward(const X* x, Spectrum<X>* y) = 0;
-  /// With the opposite sign in the exponent. If x is real, y is used up.
-  virtual void backward(Spectrum<X>* y, X* x) = 0;
+  /// With the opposite sign in the exponent.
+  virtual void backward(BackwardInput<X>* y, X* x) = 0;
 };
 
 /// For x of a shape that has elements. If x is real there is one axis, and y has its first n/2 + 1

@@ -25,12 +25,10 @@ class Fredholm1 final : public OperatorNode<T> {
     data_parts_ = parts(kernel_.shape()[1]);
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     multiply(MatrixForm::plain, update, x, y, data_parts_);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     multiply(MatrixForm::adjoint, update, y, x, model_parts_);
   }
   Cost cost() const override {
@@ -56,8 +54,8 @@ class Fredholm1 final : public OperatorNode<T> {
     if (form == MatrixForm::plain) return {shape[1], nz_, shape[2], shape[0]};
     return {shape[2], nz_, shape[1], shape[0]};
   }
-  void multiply(MatrixForm form, Update<T> update, const DistributedArray<T>& x,
-                DistributedArray<T>& y, const Parts& gathered) const {
+  void multiply(MatrixForm form, Update<T> update, const ConstArrayView<T>& x,
+                const ArrayView<T>& y, const Parts& gathered) const {
     const detail::GemmSize of = size(form);
     const index_t in = of.k * nz_;
     const index_t out = of.m * nz_;

@@ -29,14 +29,12 @@ class MatrixMult final : public OperatorNode<T> {
         model_(std::move(model)),
         data_(std::move(data)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     const T* in = model_.take(x);
     data_.give(y, update,
                [&](T alpha, T beta, T* out) { multiply(MatrixForm::plain, alpha, in, beta, out); });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     const T* in = data_.take(y);
     model_.give(x, update, [&](T alpha, T beta, T* out) {
       multiply(MatrixForm::adjoint, alpha, in, beta, out);

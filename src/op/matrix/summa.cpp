@@ -6,6 +6,7 @@
 
 #include "array/box_kernels.hpp"
 #include "array/plan_agreement.hpp"
+#include "array/vector_kernels.hpp"
 #include "op/matrix/gemm.hpp"
 #include "op/peers.hpp"
 #include "op/scaling.hpp"
@@ -60,8 +61,7 @@ class Summa final : public OperatorNode<T> {
     if (has_peers(along_column_)) of_model_ = Buffer<T>(widest * columns_, matrix_.device());
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (panels_.empty()) detail::scale_or_clear(update.beta, y);
     for (const Panel& panel : panels_) {
       const Matrices<const T> a = broadcast_columns(panel);
@@ -71,8 +71,7 @@ class Summa final : public OperatorNode<T> {
       update.beta = T{1};
     }
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     for (const Panel& panel : panels_) {
       const Matrices<const T> a = broadcast_columns(panel);
       const bool mine = panel.row == row_;
@@ -109,14 +108,17 @@ class Summa final : public OperatorNode<T> {
                          panel.column);
     return {of_matrix_.data(), panel.width};
   }
-  const T* broadcast_rows(const Panel& panel, const DistributedArray<T>& x) const {
-    // The rank that sends only reads it.
-    T* rows = panel.row == row_ ? const_cast<T*>(x.data()) + panel.first_row * columns_
-                                : of_model_.data();
-    if (has_peers(along_column_)) {
-      along_column_.broadcast(BufferRef(rows, panel.width * columns_, x.device()), panel.row);
+  const T* broadcast_rows(const Panel& panel, const ConstArrayView<T>& x) const {
+    const T* mine = x.data() + panel.first_row * columns_;
+    if (!has_peers(along_column_)) return mine;
+    const index_t count = panel.width * columns_;
+    if (panel.row == row_) {
+      dispatch(x.device(), [&](auto device) {
+        kernels::copy(device, count, kernel_cast(mine), kernel_cast(of_model_.data()));
+      });
     }
-    return rows;
+    along_column_.broadcast(BufferRef(of_model_.data(), count, x.device()), panel.row);
+    return of_model_.data();
   }
 
   DistributedArray<T> matrix_;

@@ -16,11 +16,11 @@ static_assert(reach == kernels::stencil_reach);
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 template <Scalar T>
-const DistributedArray<T>& part_of(const DistributedArray<T>& x, int part) {
+ConstArrayView<T> part_of(const ConstArrayView<T>& x, int part) {
   return x.layout().is_stack() ? x.part(part) : x;
 }
 template <Scalar T>
-DistributedArray<T>& part_of(DistributedArray<T>& x, int part) {
+ArrayView<T> part_of(const ArrayView<T>& x, int part) {
   return x.layout().is_stack() ? x.part(part) : x;
 }
 
@@ -46,7 +46,7 @@ class StencilPass {
     divide();
   }
 
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) {
     if (layout_.local_count() == 0) return;  // nobody sends anything to such a rank
     for (int i = 0; i < plan_.inputs; ++i) plan_.x[i] = kernel_cast(part_of(x, i).data());
     for (int i = 0; i < plan_.outputs; ++i) plan_.y[i] = kernel_cast(part_of(y, i).data());
@@ -236,12 +236,10 @@ class StencilOperator final : public OperatorNode<T> {
         forward_(layout, domain, range, matrices),
         adjoint_(layout, range, domain, transposed(matrices)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     forward_.run(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     adjoint_.run(y, x, update);
   }
   Cost cost() const override { return forward_.cost(); }

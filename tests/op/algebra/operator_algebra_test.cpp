@@ -295,8 +295,8 @@ TEST(OperatorAlgebra, complains) {
     EXPECT_THROW(identity<double>(five).forward(x, x), ArgumentError);
     std::vector<double> memory(20);
     const Layout local = Layout::local({10});
-    auto one = DistributedArray<double>::view(local, memory.data(), 10);
-    auto other = DistributedArray<double>::view(local, memory.data() + 9, 10);
+    auto one = ArrayView<double>(local, memory.data(), 10);
+    auto other = ArrayView<double>(local, memory.data() + 9, 10);
     EXPECT_THROW(identity<double>(local).forward(one, other), ArgumentError);
     EXPECT_THROW(identity<double>(local).adjoint(other, one), ArgumentError);
   });

@@ -12,7 +12,7 @@ struct DiagonalOptions {
 
 /// x -> d x, element by element.
 template <Scalar T>
-LinearOperator<T> diagonal(const DistributedArray<T>& d);
+LinearOperator<T> diagonal(const ConstArrayView<T>& d);
 /// The same with one number for each position along an axis, which all ranks pass.
 template <Scalar T>
 LinearOperator<T> diagonal(const Layout& layout, std::type_identity_t<std::span<const T>> d,
