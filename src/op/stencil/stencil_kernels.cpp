@@ -1,9 +1,9 @@
 #include "op/stencil/stencil_kernels.hpp"
 
 #if defined(__CUDACC__)
-#include "op/stencil/cuda/stencil_walks.cuh"
+#include "op/stencil/cuda/stencil_cuda.cuh"
 #else
-#include "op/stencil/stencil_rows.hpp"
+#include "op/stencil/stencil_cpu.hpp"
 #endif
 
 namespace weft::kernels {

@@ -1,14 +1,14 @@
 #pragma once
 
-// The kernel for points whose taps are all the same, for stencil_walks.cuh only. A thread walks
+// The kernel for points whose taps are all the same, for stencil_cuda.cuh only. A thread walks
 // along an axis with three packs of elements in registers: those before, at and after its place. To
 // be as fast as a copy, a step must make do with few instructions.
 
 #include <weft/kernel/for_each.hpp>
 
 #include "array/update_math.hpp"
-#include "op/stencil/cuda/stencil_rim.cuh"
-#include "op/stencil/stencil_math.hpp"
+#include "op/stencil/cuda/stencil_boundary.cuh"
+#include "op/stencil/stencil_terms.hpp"
 
 #include <algorithm>
 #include <type_traits>

@@ -3,8 +3,8 @@
 // Stencils on a GPU, for stencil_kernels.cpp only. Blocks of threads walk through the core of the
 // array, where all points have the same taps; a second kernel computes the points around it.
 
+#include "op/stencil/cuda/stencil_boundary.cuh"
 #include "op/stencil/cuda/stencil_core.cuh"
-#include "op/stencil/cuda/stencil_rim.cuh"
 
 #include <algorithm>
 #include <iterator>

@@ -3,7 +3,7 @@
 // The ends of rows, where a stencil is another one or reads ghost cells; for stencil_kernels.cpp
 // only.
 
-#include "op/stencil/stencil_lines.hpp"
+#include "op/stencil/stencil_tap_sums.hpp"
 
 namespace weft::kernels {
 

@@ -2,8 +2,8 @@
 
 // Stencils on the CPU, row by row; for stencil_kernels.cpp only.
 
-#include "op/stencil/stencil_ends.hpp"
-#include "op/stencil/stencil_lines.hpp"
+#include "op/stencil/stencil_row_ends.hpp"
+#include "op/stencil/stencil_tap_sums.hpp"
 
 #include <algorithm>
 #include <type_traits>

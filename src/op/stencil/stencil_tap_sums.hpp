@@ -5,7 +5,7 @@
 #include <weft/kernel/for_each.hpp>
 
 #include "array/update_math.hpp"
-#include "op/stencil/stencil_math.hpp"
+#include "op/stencil/stencil_terms.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,11 +1,11 @@
 #pragma once
 
-// The points around the core of a stencil on a GPU; for stencil_walks.cuh only.
+// The points around the core of a stencil on a GPU; for stencil_cuda.cuh only.
 
 #include <weft/kernel/for_each.hpp>
 
 #include "array/update_math.hpp"
-#include "op/stencil/stencil_math.hpp"
+#include "op/stencil/stencil_terms.hpp"
 
 #include <cstdint>
 
