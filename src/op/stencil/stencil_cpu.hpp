@@ -1,6 +1,8 @@
 #pragma once
 
-// Stencils on the CPU, row by row; for stencil_kernels.cpp only.
+// Stencils on the CPU: threads share tiles, and a tile is computed row by row. Entry point for
+// stencil_kernels.cpp; sums of taps are in stencil_tap_sums.hpp, the ends of rows in
+// stencil_row_ends.hpp.
 
 #include "op/stencil/stencil_row_ends.hpp"
 #include "op/stencil/stencil_tap_sums.hpp"
@@ -11,66 +13,68 @@
 
 namespace weft::kernels {
 
-/// Bytes of an output from which on it is written past the caches, as memcpy does: they could not
-/// keep it, and would fetch from memory what is to be overwritten.
-constexpr index_t streamed_bytes = 12 << 20;
+/// Outputs at least this large are written with non-temporal stores, as memcpy does: caches cannot
+/// hold them, and would read from memory the lines that are overwritten. Set with derivative_bench:
+/// outputs of its rows of (1000, 1000), 8 MB, are below, those of (2000, 2000), 32 MB, above.
+constexpr index_t non_temporal_bytes = 12 << 20;
 
-/// Elements of a tile along the last axis, and of all its axes but the first: few enough for what
-/// one plane across the first axis shares with the next to be in the cache still.
-constexpr index_t row_size = 2048;
-constexpr index_t plane_size = 32768;
+/// Elements of a tile along the last axis, and along all its axes but the first. A plane across the
+/// first axis must still be in the cache when the next one reads it: see derivative_bench, rows
+/// "laplacian" and "gradient" of (256, 256, 256) and (4096, 4096).
+constexpr index_t tile_row = 2048;
+constexpr index_t tile_plane = 32768;
 
-/// The rows of a tile along the last axis, one after the other.
-template <class T, class Put>
+/// Computes the rows of a tile, which lie along the last axis.
+template <class T, class Update>
 class RowLoop {
  public:
-  RowLoop(const StencilPlan<T>& plan, const StencilBox& tile, Put put)
+  RowLoop(const StencilPlan<T>& plan, const StencilBox& tile, Update update)
       : plan_(plan),
         tile_(tile),
-        put_(put),
+        update_(update),
         last_(plan.axes - 1),
         first_(tile.begin[last_]),
         length_(tile.end[last_] - first_),
         core_begin_(std::clamp<index_t>(plan.core_begin[last_] - first_, 0, length_)),
         core_end_(std::clamp(plan.core_end[last_] - first_, core_begin_, length_)),
         ends_(plan, first_, length_, core_begin_, core_end_) {
-    std::copy_n(tile.begin, plan.axes, at_);
-    if constexpr (std::is_same_v<Put, Assigned<T>>) {
+    std::copy_n(tile.begin, plan.axes, index_);
+    if constexpr (std::is_same_v<Update, Assigned<T>>) {
       const index_t bytes = plan.extents[0] * plan.strides[0] * index_t{sizeof(T)};
-      is_plain_ = !is_nonzero(put.alpha - T{1});
-      past_cache_ = is_plain_ && bytes >= streamed_bytes && has_whole_lines();
+      is_plain_ = !is_nonzero(update.alpha - T{1});
+      non_temporal_ = is_plain_ && bytes >= non_temporal_bytes && has_aligned_elements();
     }
-    for (int output = 0; output < plan.outputs; ++output) take_core_taps(output);
+    for (int output = 0; output < plan.outputs; ++output) set_core_taps(output);
   }
 
   void run() {
-    alignas(line_bytes) T values[row_size];
+    alignas(line_bytes) T values[tile_row];
     with_taps(plan_.taps, [&](auto count) {
       do {
-        const bool in_core = find_row();
-        const index_t rows = in_core && count > 0 ? rows_together() : 1;
+        const bool in_core = locate_row();
+        const index_t rows = in_core && count > 0 ? rows_per_pass() : 1;
         for (int output = 0; output < plan_.outputs; ++output) {
           if (in_core) {
-            put_rows(count, output, core_taps_[output], rows, values);
+            compute_rows(count, output, core_taps_[output], rows, values);
           } else {
-            put_row_near_edge(output, values);
+            compute_row_near_edge(output, values);
           }
         }
-        if (rows > 1) at_[last_ - 1] += rows - 1;
+        if (rows > 1) index_[last_ - 1] += rows - 1;
       } while (advance());
     });
-    if (past_cache_) end_streams();
+    if (non_temporal_) fence_non_temporal_stores();
   }
 
  private:
-  /// Lines of the cache begin with an element, which those of complex numbers need not.
-  bool has_whole_lines() const {
+  /// Whether cache lines begin with an element, which complex arrays of a caller need not satisfy.
+  bool has_aligned_elements() const {
     return std::all_of(plan_.y, plan_.y + plan_.outputs, [](const T* y) {
       return reinterpret_cast<std::uintptr_t>(y) % sizeof(T) == 0;
     });
   }
-  /// No other tap of the same output is further ahead in the same input.
-  bool is_lead(int tap) const {
+  /// Whether no other tap of the same output is further ahead in the same input.
+  bool is_furthest_ahead(int tap) const {
     const StencilTap<T>* const first = plan_.tap + tap / plan_.taps * plan_.taps;
     const StencilTap<T>& mine = plan_.tap[tap];
     return std::none_of(first, first + plan_.taps, [&](const StencilTap<T>& other) {
@@ -78,96 +82,99 @@ class RowLoop {
              (other.shift > mine.shift || (other.shift == mine.shift && &other > &mine));
     });
   }
-  /// Where the row begins, and whether it runs through the core.
-  bool find_row() {
-    number_ = 0;
+  /// Sets row_number_ and row_begin_; returns whether the row crosses the core.
+  bool locate_row() {
+    row_number_ = 0;
     bool in_core = true;
     for (int axis = 0; axis < last_; ++axis) {
-      number_ = number_ * plan_.extents[axis] + at_[axis];
-      in_core = in_core && at_[axis] >= plan_.core_begin[axis] && at_[axis] < plan_.core_end[axis];
+      row_number_ = row_number_ * plan_.extents[axis] + index_[axis];
+      in_core =
+          in_core && index_[axis] >= plan_.core_begin[axis] && index_[axis] < plan_.core_end[axis];
     }
-    row_ = number_ * plan_.extents[last_] + first_;
+    row_begin_ = row_number_ * plan_.extents[last_] + first_;
     return in_core;
   }
-  /// Short rows that stay in the cache follow one another in memory, and are taken as one. What
-  /// comes out where they meet is replaced after that.
-  index_t rows_together() const {
-    if (!is_plain_ || past_cache_ || last_ == 0) return 1;
+  /// Number of rows to compute as one. Short rows that stay in the cache are contiguous in memory;
+  /// values where they meet are wrong at first and replaced by RowEnds.
+  index_t rows_per_pass() const {
+    if (!is_plain_ || non_temporal_ || last_ == 0) return 1;
     if (length_ < plan_.extents[last_] || core_begin_ == core_end_) return 1;
     const int axis = last_ - 1;
-    const index_t left = std::min(tile_.end[axis], plan_.core_end[axis]) - at_[axis];
-    return std::clamp<index_t>(row_size / length_, 1, left);
+    const index_t left = std::min(tile_.end[axis], plan_.core_end[axis]) - index_[axis];
+    return std::clamp<index_t>(tile_row / length_, 1, left);
   }
   template <class Count>
-  void put_rows(Count count, int output, const Taps<T>& taps, index_t rows, T* values) const {
-    T* const y = plan_.y[output] + row_;
+  void compute_rows(Count count, int output, const Taps<T>& taps, index_t rows, T* values) const {
+    T* const y = plan_.y[output] + row_begin_;
     constexpr auto order = std::make_index_sequence<count>{};
     if constexpr (count > 0) {
       if (is_plain_) {
-        const TapSum sum(order, taps, row_);
-        if (past_cache_) {
-          return put_past_cache(sum, Fetcher<T>(taps, row_), output, taps, values, y);
+        const TapSum sum(order, taps, row_begin_);
+        if (non_temporal_) {
+          return store_non_temporal(sum, Prefetcher<T>(taps, row_begin_), output, taps, values, y);
         }
         const index_t before = (rows - 1) * length_;  // the last of the rows
-        sum_row(sum, reals(core_begin_), reals(before + core_end_), real(y));
+        sum_cached_row(sum, reals(core_begin_), reals(before + core_end_), real(y));
         for (index_t r = 0; r < rows; ++r) {
-          ends_.put(output, taps, row_ + r * length_, number_ + r, y + r * length_, put_);
+          ends_.compute(output, taps, row_begin_ + r * length_, row_number_ + r, y + r * length_,
+                        update_);
         }
         return;
       }
     }
-    T* const target = past_cache_ ? values : y;
-    combine(order, taps, row_, core_begin_, core_end_, target, put_);
-    ends_.put(output, taps, row_, number_, target, put_);
-    if (past_cache_) copy_past_cache(values, length_, y);
+    T* const target = non_temporal_ ? values : y;
+    combine(order, taps, row_begin_, core_begin_, core_end_, target, update_);
+    ends_.compute(output, taps, row_begin_, row_number_, target, update_);
+    if (non_temporal_) copy_non_temporal(values, length_, y);
   }
-  [[gnu::noinline]] void put_row_near_edge(int output, T* values) const {
+  [[gnu::noinline]] void compute_row_near_edge(int output, T* values) const {
     Taps<T> taps;
-    find_taps(output, taps);
-    with_taps(taps.count, [&](auto count) { put_rows(count, output, taps, 1, values); });
+    collect_taps_near_edge(output, taps);
+    with_taps(taps.count, [&](auto count) { compute_rows(count, output, taps, 1, values); });
   }
-  /// Lines of the cache that are in the core are written from registers. Those at the ends of the
-  /// row are put together in `values` before: a line that is written in part would be read first.
-  template <class Sum, class Fetch>
-  void put_past_cache(const Sum sum, const Fetch fetch, int output, const Taps<T>& taps, T* values,
-                      T* y) const {
+  /// Cache lines in the core are stored from registers. Lines at the ends of the row are assembled
+  /// in `values` first, because a partial store of a line would read it from memory.
+  template <class Sum, class Prefetch>
+  void store_non_temporal(const Sum sum, const Prefetch prefetch, int output, const Taps<T>& taps,
+                          T* values, T* y) const {
     constexpr index_t line = line_bytes / sizeof(T);
     const index_t begin =
-        std::min(core_end_, core_begin_ + (line - beyond_line(y + core_begin_)) % line);
-    const index_t end = std::max(begin, core_end_ - beyond_line(y + core_end_));
-    sum_lines<Store::past_cache>(sum, fetch, reals(begin), reals(end), real(y));
-    sum_few(sum, reals(core_begin_), reals(begin), real(values));
-    sum_few(sum, reals(end), reals(core_end_), real(values));
-    ends_.put(output, taps, row_, number_, values, put_);
-    if (begin == end) return copy_past_cache(values, length_, y);
-    copy_past_cache(values, begin, y);
-    copy_past_cache(values + end, length_ - end, y + end);
+        std::min(core_end_, core_begin_ + (line - offset_in_line(y + core_begin_)) % line);
+    const index_t end = std::max(begin, core_end_ - offset_in_line(y + core_end_));
+    sum_cache_lines<Store::non_temporal>(sum, prefetch, reals(begin), reals(end), real(y));
+    sum_elements(sum, reals(core_begin_), reals(begin), real(values));
+    sum_elements(sum, reals(end), reals(core_end_), real(values));
+    ends_.compute(output, taps, row_begin_, row_number_, values, update_);
+    if (begin == end) return copy_non_temporal(values, length_, y);
+    copy_non_temporal(values, begin, y);
+    copy_non_temporal(values + end, length_ - end, y + end);
   }
-  /// Complex elements are pairs of reals, as weights are real.
+  /// Weights are real, so that complex elements are computed as pairs of reals.
   static index_t reals(index_t elements) {
     return elements * static_cast<index_t>(sizeof(T) / sizeof(RealOf<T>));
   }
   static RealOf<T>* real(T* y) { return reinterpret_cast<RealOf<T>*>(y); }
 
-  void take_core_taps(int output) {
+  void set_core_taps(int output) {
     Taps<T>& taps = core_taps_[output];
     for (int t = output * plan_.taps; t < (output + 1) * plan_.taps; ++t) {
       const StencilTap<T>& tap = plan_.tap[t];
       taps.add(tap.from, tap.weight);
-      if (is_lead(t)) taps.lead[taps.leads++] = tap.from;
+      if (is_furthest_ahead(t)) taps.prefetched[taps.prefetched_count++] = tap.from;
     }
     taps.across = plan_.across[output];
   }
-  /// Of a row near an edge: in the same order, so that a cut across rows does not change a bit.
-  void find_taps(int output, Taps<T>& taps) const {
+  /// The taps of a row near an edge, in the order of those in the core: results then do not depend,
+  /// bit by bit, on how rows are distributed.
+  void collect_taps_near_edge(int output, Taps<T>& taps) const {
     for (int t = 0; t < plan_.terms; ++t) {
       const StencilTerm<T>& term = plan_.term[t];
       if (term.output != output || term.axis == last_) continue;
-      const RealOf<T>* weights = row_at(term, at_[term.axis]);
+      const RealOf<T>* weights = row_at(term, index_[term.axis]);
       for (int d = -stencil_reach; d <= stencil_reach; ++d) {
         const RealOf<T> weight = weights[d + stencil_reach];
         if (weight == 0) continue;
-        taps.merge(neighbour(plan_, term, row_, at_[term.axis], d) - row_, weight);
+        taps.merge(neighbour(plan_, term, row_begin_, index_[term.axis], d) - row_begin_, weight);
       }
     }
     taps.across = taps.count;
@@ -175,19 +182,19 @@ class RowLoop {
       const StencilTap<T>& tap = plan_.tap[t];
       taps.add(tap.from, tap.weight);
     }
-    taps.lead[taps.leads++] = plan_.tap[output * plan_.taps].from;
+    taps.prefetched[taps.prefetched_count++] = plan_.tap[output * plan_.taps].from;
   }
   bool advance() {
     for (int axis = last_ - 1; axis >= 0; --axis) {
-      if (++at_[axis] < tile_.end[axis]) return true;
-      at_[axis] = tile_.begin[axis];
+      if (++index_[axis] < tile_.end[axis]) return true;
+      index_[axis] = tile_.begin[axis];
     }
     return false;
   }
 
   const StencilPlan<T>& plan_;
   const StencilBox& tile_;
-  Put put_;
+  Update update_;
   int last_;
   index_t first_;
   index_t length_;
@@ -195,15 +202,15 @@ class RowLoop {
   index_t core_end_;
   RowEnds<T> ends_;
   Taps<T> core_taps_[max_dims];
-  bool is_plain_ = false;  // y = sum, and nothing else
-  bool past_cache_ = false;
-  index_t at_[max_dims];
-  index_t number_ = 0;  // of the row
-  index_t row_ = 0;     // where it begins
+  bool is_plain_ = false;  // y = sum: alpha = 1, beta = 0
+  bool non_temporal_ = false;
+  index_t index_[max_dims];
+  index_t row_number_ = 0;  // of the current row in the part
+  index_t row_begin_ = 0;   // its offset in the part
 };
 
-template <class T, class Put>
-void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
+template <class T, class Update>
+void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Update update) {
   const int last = plan.axes - 1;
   index_t count = 1;
   for (int axis = 0; axis <= last; ++axis) count *= box.end[axis] - box.begin[axis];
@@ -213,8 +220,8 @@ void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
   index_t size = 1;
   for (int axis = last; axis >= 0; --axis) {
     const index_t extent = box.end[axis] - box.begin[axis];
-    const index_t limit = axis == last ? row_size
-                          : axis > 0   ? std::max<index_t>(1, plane_size / size)
+    const index_t limit = axis == last ? tile_row
+                          : axis > 0   ? std::max<index_t>(1, tile_plane / size)
                                        : (extent + threads - 1) / threads;
     tile[axis] = std::min(extent, limit);
     size *= tile[axis];
@@ -229,7 +236,7 @@ void apply(Cpu, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
       mine.end[axis] = std::min(box.end[axis], mine.begin[axis] + tile[axis]);
       rest /= along;
     }
-    RowLoop<T, Put>(plan, mine, put).run();
+    RowLoop<T, Update>(plan, mine, update).run();
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Sums of taps along a row on the CPU, in registers; for stencil_kernels.cpp only.
+// Sums of taps along a row in SIMD registers: the inner loops of stencil_cpu.hpp, which computes
+// rows, and stencil_row_ends.hpp, which computes their ends.
 
 #include <weft/kernel/for_each.hpp>
 
@@ -18,7 +19,7 @@
 
 namespace weft::kernels {
 
-/// Calls run(count) with a constant for the numbers of taps that are common, and 0 for others.
+/// Calls run(count) with a compile-time constant: the number of taps if it is common, otherwise 0.
 template <class F>
 void with_taps(int taps, F run) {
   switch (taps) {
@@ -33,23 +34,23 @@ void with_taps(int taps, F run) {
   }
 }
 
-/// Pointers to elements of the inputs, and what they are multiplied by: those of row 0 or of one
-/// row, to which all others are relative.
+/// The taps of a row: y[row + k] = sum over t of weight[t] from[t][row + k], where `row` is the
+/// offset of the row. The first `across` taps are those of terms across the last axis.
 template <class T>
 struct Taps {
   int count = 0;
   int across = 0;
   const T* from[StencilPlan<T>::max_taps];
   RealOf<T> weight[StencilPlan<T>::max_taps];
-  // The last element of each input, to be fetched ahead; at least one.
-  int leads = 0;
-  const T* lead[max_dims];
+  // The tap furthest ahead in each input, where prefetches begin; at least one.
+  int prefetched_count = 0;
+  const T* prefetched[max_dims];
 
   void add(const T* data, RealOf<T> factor) {
     from[count] = data;
     weight[count++] = factor;
   }
-  /// Adds the factor to one that the element has already.
+  /// Adds the factor to the weight of an existing tap of the same element, if there is one.
   void merge(const T* data, RealOf<T> factor) {
     for (int t = 0; t < count; ++t) {
       if (from[t] == data) {
@@ -61,24 +62,25 @@ struct Taps {
   }
 };
 
-/// How far ahead an input is fetched into the cache. The processor does that by itself, but only
-/// up to the end of a page. Measured by derivative_bench.
-constexpr index_t fetched_bytes = 2048;
+/// Prefetch distance in bytes; hardware prefetchers stop at the end of a page. Set with
+/// derivative_bench, rows of (2048, 2048) and (256, 256, 256), whose arrays exceed the caches.
+constexpr index_t prefetch_bytes = 2048;
 
+/// Size of a cache line.
 constexpr index_t line_bytes = 64;
 
-/// How many elements further a place is than the beginning of its line of the cache.
+/// Number of elements between the beginning of the cache line of y and y.
 template <class T>
-index_t beyond_line(const T* y) {
+index_t offset_in_line(const T* y) {
   return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % line_bytes / sizeof(T));
 }
 
-/// Whether a line goes to memory past the caches.
-enum class Store : std::uint8_t { cached, past_cache };
+/// How a cache line is stored. Non-temporal stores bypass the caches.
+enum class Store : std::uint8_t { cached, non_temporal };
 
-/// A line of the cache in registers.
+/// A cache line of reals in registers.
 template <class Real>
-struct Line {
+struct CacheLine {
   using Lanes [[gnu::vector_size(32)]] = Real;
   using Unaligned [[gnu::vector_size(32), gnu::aligned(alignof(Real)), gnu::may_alias]] = Real;
   static constexpr index_t width = sizeof(Lanes) / sizeof(Real);
@@ -88,20 +90,20 @@ struct Line {
   Lanes second;
 
   static Lanes load(const Real* from) { return *reinterpret_cast<const Unaligned*>(from); }
-  static void put(Lanes lanes, Real* to) { *reinterpret_cast<Unaligned*>(to) = lanes; }
+  static void store_lanes(Lanes lanes, Real* to) { *reinterpret_cast<Unaligned*>(to) = lanes; }
   template <Store how>
   void store(Real* to) const {
-    if constexpr (how == Store::past_cache) {
-      stream(first, to);
-      stream(second, to + width);
+    if constexpr (how == Store::non_temporal) {
+      store_lanes_non_temporal(first, to);
+      store_lanes_non_temporal(second, to + width);
     } else {
-      put(first, to);
-      put(second, to + width);
+      store_lanes(first, to);
+      store_lanes(second, to + width);
     }
   }
 
  private:
-  static void stream(Lanes lanes, Real* to) {
+  static void store_lanes_non_temporal(Lanes lanes, Real* to) {
 #if defined(__AVX__)
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(lanes));
 #elif defined(__SSE2__)
@@ -110,23 +112,24 @@ struct Line {
     _mm_stream_si128(reinterpret_cast<__m128i*>(to), halves[0]);
     _mm_stream_si128(reinterpret_cast<__m128i*>(to) + 1, halves[1]);
 #else
-    put(lanes, to);
+    store_lanes(lanes, to);
 #endif
   }
 };
 
-/// After all stores past the caches, and before others may look at what they have stored.
-inline void end_streams() {
+/// Orders non-temporal stores before later stores, so that other threads see them.
+inline void fence_non_temporal_stores() {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif
 }
 
-/// The sum of taps at one place, and at those of a register. Kept by value: stores through pointers
-/// could change what is elsewhere.
+/// Sums of taps at one element, at the elements of a register and at those of a cache line.
+/// Pointers and weights are members by value, so that the compiler need not reload them after
+/// stores.
 template <class Real, std::size_t... t>
 struct TapSum {
-  using Lanes = typename Line<Real>::Lanes;
+  using Lanes = typename CacheLine<Real>::Lanes;
   const Real* from[sizeof...(t)];
   Lanes weight[sizeof...(t)];
 
@@ -137,99 +140,102 @@ struct TapSum {
 
   [[gnu::always_inline]] Real at(index_t k) const { return (... + (weight[t][0] * from[t][k])); }
   [[gnu::always_inline]] Lanes lanes_at(index_t k) const {
-    return (... + (weight[t] * Line<Real>::load(from[t] + k)));
+    return (... + (weight[t] * CacheLine<Real>::load(from[t] + k)));
   }
-  [[gnu::always_inline]] Line<Real> line_at(index_t k) const {
-    return {lanes_at(k), lanes_at(k + Line<Real>::width)};
+  [[gnu::always_inline]] CacheLine<Real> line_at(index_t k) const {
+    return {lanes_at(k), lanes_at(k + CacheLine<Real>::width)};
   }
 };
 
 template <class T, std::size_t... t>
 TapSum(std::index_sequence<t...>, const Taps<T>&, index_t) -> TapSum<RealOf<T>, t...>;
 
-/// Fetches what a row will read soon.
+/// Prefetches the inputs of a row.
 template <class T>
-class Fetcher {
+class Prefetcher {
  public:
-  Fetcher(const Taps<T>& taps, index_t row) : taps_(taps), row_(row), first_(at(0)) {}
+  Prefetcher(const Taps<T>& taps, index_t row) : taps_(taps), row_begin_(row), first_(at(0)) {}
 
   [[gnu::always_inline]] void operator()(index_t bytes) const {
     __builtin_prefetch(first_ + bytes);
 #pragma GCC unroll 1
-    for (int l = 1; l < taps_.leads; ++l) __builtin_prefetch(at(l) + bytes);
+    for (int l = 1; l < taps_.prefetched_count; ++l) __builtin_prefetch(at(l) + bytes);
   }
 
  private:
   const char* at(int l) const {
-    return reinterpret_cast<const char*>(taps_.lead[l] + row_) + fetched_bytes;
+    return reinterpret_cast<const char*>(taps_.prefetched[l] + row_begin_) + prefetch_bytes;
   }
 
   const Taps<T>& taps_;
-  index_t row_;
+  index_t row_begin_;
   const char* first_;  // most stencils have no other
 };
 
-/// out[k] = sum of taps for the places of whole lines. Every line is stored after the loads of the
-/// next: a load from where another array has, in its page, what was just stored waits for the store
-/// on processors that compare the last 12 bits of addresses first.
-template <Store how, class Real, class Sum, class Fetch>
-[[gnu::always_inline]] inline void sum_lines(const Sum sum, const Fetch fetch, index_t begin,
-                                             index_t end, Real* out) {
-  constexpr index_t size = Line<Real>::size;
+/// out[k] = sum of taps for begin <= k < end, which are boundaries of cache lines. Each line is
+/// stored after the loads of the next one. Otherwise a load whose address equals that of a recent
+/// store in its low 12 bits waits for the store (4 KiB aliasing, rows "in step" of
+/// derivative_bench).
+template <Store how, class Real, class Sum, class Prefetch>
+[[gnu::always_inline]] inline void sum_cache_lines(const Sum sum, const Prefetch prefetch,
+                                                   index_t begin, index_t end, Real* out) {
+  constexpr index_t size = CacheLine<Real>::size;
   if (begin >= end) return;
-  fetch(begin * index_t{sizeof(Real)});
-  Line<Real> line = sum.line_at(begin);
+  prefetch(begin * index_t{sizeof(Real)});
+  CacheLine<Real> line = sum.line_at(begin);
   for (index_t k = begin + size; k < end; k += size) {
-    fetch(k * index_t{sizeof(Real)});
-    const Line<Real> next = sum.line_at(k);
+    prefetch(k * index_t{sizeof(Real)});
+    const CacheLine<Real> next = sum.line_at(k);
     line.template store<how>(out + k - size);
     line = next;
   }
   line.template store<how>(out + end - size);
 }
 
-/// The same for a few places, wherever they begin. The last register may overlap with one before
-/// it.
+/// out[k] = sum of taps for begin <= k < end, without alignment. The last register may overlap the
+/// one before it.
 template <class Real, class Sum>
-[[gnu::always_inline]] inline void sum_few(const Sum sum, index_t begin, index_t end, Real* out) {
-  constexpr index_t width = Line<Real>::width;
+[[gnu::always_inline]] inline void sum_elements(const Sum sum, index_t begin, index_t end,
+                                                Real* out) {
+  constexpr index_t width = CacheLine<Real>::width;
   index_t k = begin;
   if (end - begin < width) {
     for (; k < end; ++k) out[k] = sum.at(k);
     return;
   }
-  for (; k + width <= end; k += width) Line<Real>::put(sum.lanes_at(k), out + k);
-  if (k < end) Line<Real>::put(sum.lanes_at(end - width), out + end - width);
+  for (; k + width <= end; k += width) CacheLine<Real>::store_lanes(sum.lanes_at(k), out + k);
+  if (k < end) CacheLine<Real>::store_lanes(sum.lanes_at(end - width), out + end - width);
 }
 
-/// The same for a row that stays in the cache, where to fetch it ahead takes the time of a load.
+/// The same for a row in the cache, where a prefetch would cost as much as a load.
 template <class Real, class Sum>
-[[gnu::always_inline]] inline void sum_row(const Sum sum, index_t begin, index_t end, Real* out) {
-  constexpr index_t size = Line<Real>::size;
-  if (end - begin < 2 * size) return sum_few(sum, begin, end, out);
-  // No register is stored across the end of a line, but for the first ones.
-  sum_few(sum, begin, begin + size, out);
-  const index_t first = begin + size - beyond_line(out + begin);
+[[gnu::always_inline]] inline void sum_cached_row(const Sum sum, index_t begin, index_t end,
+                                                  Real* out) {
+  constexpr index_t size = CacheLine<Real>::size;
+  if (end - begin < 2 * size) return sum_elements(sum, begin, end, out);
+  // Only the first registers are stored across the end of a cache line.
+  sum_elements(sum, begin, begin + size, out);
+  const index_t first = begin + size - offset_in_line(out + begin);
   const index_t last = first + (end - first) / size * size;
-  const auto fetch_nothing = [](index_t) {};
-  sum_lines<Store::cached>(sum, fetch_nothing, first, last, out);
-  if (last < end) sum_few(sum, end - size, end, out);
+  const auto no_prefetch = [](index_t) {};
+  sum_cache_lines<Store::cached>(sum, no_prefetch, first, last, out);
+  if (last < end) sum_elements(sum, end - size, end, out);
 }
 
-/// put(sum of taps, y[k]) for begin <= k < end.
-template <class T, class Put, std::size_t... t>
+/// update(sum of taps, y[k]) for begin <= k < end, with a constant number of taps.
+template <class T, class Update, std::size_t... t>
 void combine(std::index_sequence<t...>, const Taps<T>& taps, index_t row, index_t begin,
-             index_t end, T* y, Put put) {
+             index_t end, T* y, Update update) {
   const T* const from[] = {taps.from[t] + row...};
   const RealOf<T> weight[] = {taps.weight[t]...};
 #pragma omp simd
-  for (index_t k = begin; k < end; ++k) put((... + (weight[t] * from[t][k])), y[k]);
+  for (index_t k = begin; k < end; ++k) update((... + (weight[t] * from[t][k])), y[k]);
 }
 
-/// Any number of taps, one after the other in a piece of a row that stays in the cache.
-template <class T, class Put>
+/// The same for any number of taps, in pieces of a row whose sums stay in the L1 cache.
+template <class T, class Update>
 void combine(std::index_sequence<>, const Taps<T>& taps, index_t row, index_t begin, index_t end,
-             T* y, Put put) {
+             T* y, Update update) {
   constexpr index_t piece = 256;
   T sums[piece];
   for (index_t first = begin; first < end; first += piece) {
@@ -242,22 +248,23 @@ void combine(std::index_sequence<>, const Taps<T>& taps, index_t row, index_t be
       for (index_t k = 0; k < n; ++k) sums[k] += weight * from[k];
     }
 #pragma omp simd
-    for (index_t k = 0; k < n; ++k) put(sums[k], y[first + k]);
+    for (index_t k = 0; k < n; ++k) update(sums[k], y[first + k]);
   }
 }
 
-/// y[k] = values[k], with whole lines written past the cache.
+/// y[k] = values[k], with non-temporal stores of whole cache lines.
 template <class T>
-void copy_past_cache(const T* values, index_t n, T* y) {
+void copy_non_temporal(const T* values, index_t n, T* y) {
   using Real = RealOf<T>;
   constexpr index_t width = line_bytes / sizeof(T);
-  const index_t aligned = std::min(n, (width - beyond_line(y)) % width);
+  const index_t aligned = std::min(n, (width - offset_in_line(y)) % width);
   index_t k = 0;
   for (; k < aligned; ++k) y[k] = values[k];
   for (; k + width <= n; k += width) {
     const auto* from = reinterpret_cast<const Real*>(values + k);
-    const Line<Real> line{Line<Real>::load(from), Line<Real>::load(from + Line<Real>::width)};
-    line.template store<Store::past_cache>(reinterpret_cast<Real*>(y + k));
+    const CacheLine<Real> line{CacheLine<Real>::load(from),
+                               CacheLine<Real>::load(from + CacheLine<Real>::width)};
+    line.template store<Store::non_temporal>(reinterpret_cast<Real*>(y + k));
   }
   for (; k < n; ++k) y[k] = values[k];
 }

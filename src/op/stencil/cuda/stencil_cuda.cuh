@@ -1,7 +1,8 @@
 #pragma once
 
-// Stencils on a GPU, for stencil_kernels.cpp only. Blocks of threads walk through the core of the
-// array, where all points have the same taps; a second kernel computes the points around it.
+// Stencils on a GPU: entry point for stencil_kernels.cpp, chooses and launches kernels. Threads
+// march through the core of the array, where all points have the same taps (stencil_core.cuh); a
+// second kernel computes the points around it (stencil_boundary.cuh).
 
 #include "op/stencil/cuda/stencil_boundary.cuh"
 #include "op/stencil/cuda/stencil_core.cuh"
@@ -12,20 +13,23 @@
 
 namespace weft::kernels {
 
-/// Blocks that keep a GPU busy, with enough of them for the last ones to end together.
-inline constexpr index_t enough_blocks = 8192;
-/// Steps of a walk at most; what two walks share is read twice.
-inline constexpr index_t longest_walk = 32;
-/// The same where walks share nothing.
-inline constexpr index_t short_walk = 16;
-/// More than the Laplacian of five axes has across the last one.
-inline constexpr int most_taps = 9;
-/// A core of fewer points is not worth a kernel of its own.
-inline constexpr index_t smallest_core = 1 << 14;
+// Set with device_bench, rows "first derivative along axis 0" (1, 2), "laplacian" and "gradient".
 
-/// Rows begin and end at packs.
+/// Blocks that occupy a GPU, enough for the last ones to finish together.
+inline constexpr index_t target_blocks = 8192;
+/// Maximum steps of a march along an axis with a stencil, where elements between two marches are
+/// read twice.
+inline constexpr index_t max_march = 32;
+/// The same along an axis without a stencil.
+inline constexpr index_t max_independent_march = 16;
+/// Maximum taps outside the window and across the last axis; a Laplacian of five axes has fewer.
+inline constexpr int max_cross_taps = 9;
+/// Smaller cores are left to the boundary kernel.
+inline constexpr index_t min_core_points = 1 << 14;
+
+/// Whether rows begin and end at boundaries of packs.
 template <class T>
-bool is_packed(const StencilPlan<T>& plan) {
+bool has_packed_rows(const StencilPlan<T>& plan) {
   bool packed = plan.extents[plan.axes - 1] % detail::Pack<T>::width == 0;
   for (int i = 0; i < plan.inputs; ++i) packed = packed && detail::is_aligned(plan.x[i]);
   for (int i = 0; i < plan.outputs; ++i) packed = packed && detail::is_aligned(plan.y[i]);
@@ -38,38 +42,37 @@ bool has_stencil(const StencilPlan<T>& plan, int axis) {
                      [=](const StencilTerm<T>& term) { return term.axis == axis; });
 }
 
-/// Threads walk along the axis before the rows, or along the rows where no stencil shares anything
-/// between planes.
+/// Threads march across planes, or along the rows if no stencil connects planes.
 template <class T>
-bool walks_along_rows(const StencilPlan<T>& plan) {
+bool marches_along_rows(const StencilPlan<T>& plan) {
   return plan.axes < 3 || !has_stencil(plan, plan.axes - 3);
 }
 
-/// Negative for an array of one axis.
+/// The axis of the march; negative for an array of one axis.
 template <class T>
-int walk_axis_of(const StencilPlan<T>& plan) {
-  return plan.axes - (walks_along_rows(plan) ? 2 : 3);
+int march_axis_of(const StencilPlan<T>& plan) {
+  return plan.axes - (marches_along_rows(plan) ? 2 : 3);
 }
 
-/// How many steps a walk may have for all places in it to be within 32 bits, those that it looks
-/// ahead and other rows included; less than 1 where steps are too far.
+/// Maximum steps of a march for which 32-bit byte offsets suffice, prefetches and other rows of the
+/// block included; less than 1 if a single step is too long.
 template <class T>
-index_t steps_in_reach(const StencilPlan<T>& plan) {
-  const int axis = walk_axis_of(plan);
+index_t max_addressable_steps(const StencilPlan<T>& plan) {
+  const int axis = march_axis_of(plan);
   if (axis < 0) return 1;
   constexpr index_t half = (index_t{1} << 31) / static_cast<index_t>(sizeof(T));
   if (plan.strides[plan.axes - 2] > half / block_threads * warp_lanes) return 0;
-  return half / plan.strides[axis] - steps_ahead - 1;
+  return half / plan.strides[axis] - prefetch_steps - 1;
 }
 
-/// The place in CoreStencil::around of a tap; negative where it has none.
+/// Index of a tap in CoreStencil::around; negative if it is outside the window.
 inline int place_in_window(index_t shift, index_t stride) {
   if (shift == 0) return 1;
   if (shift == -stride) return 0;
   return shift == stride ? 2 : -1;
 }
 
-/// The input of which most taps are in the window.
+/// The input with the most taps in the window.
 template <class T>
 int window_input(const StencilPlan<T>& plan, int first, int count, index_t stride) {
   int uses[max_dims] = {};
@@ -87,7 +90,7 @@ int window_input(const StencilPlan<T>& plan, int first, int count, index_t strid
   return static_cast<int>(std::max_element(uses, uses + plan.inputs) - uses);
 }
 
-/// Notes an input other than that of the window.
+/// Records an input other than that of the window; false if there are too many.
 template <class T, int outputs, int taps, int reach>
 bool add_input(CoreStencil<T, outputs, taps, reach>& stencil, const T* x) {
   const T** const end = stencil.input + stencil.inputs;
@@ -97,11 +100,11 @@ bool add_input(CoreStencil<T, outputs, taps, reach>& stencil, const T* x) {
   return true;
 }
 
-/// Describes `count` outputs from `first` on; false where they have too many taps, or too far ones.
+/// Sets up `count` outputs from `first` on; false if they have too many taps, or taps too far away.
 template <class T, int outputs, int taps, int reach>
-[[nodiscard]] bool describe(const StencilPlan<T>& plan, int first, int count,
-                            CoreStencil<T, outputs, taps, reach>& stencil) {
-  const int axis = walk_axis_of(plan);
+[[nodiscard]] bool make_core_stencil(const StencilPlan<T>& plan, int first, int count,
+                                     CoreStencil<T, outputs, taps, reach>& stencil) {
+  const int axis = march_axis_of(plan);
   const index_t stride = axis < 0 ? 0 : plan.strides[axis];
   const int window = window_input(plan, first, count, stride);
   stencil = {};
@@ -142,108 +145,109 @@ template <class T, int outputs, int taps, int reach>
   return true;
 }
 
-/// What blocks of threads walk through.
+/// The points that are computed by marching.
 struct Core {
   StencilBox box;
-  // Places along the last axis with the same taps along it; others in the box have special ones.
-  index_t even_begin;
-  index_t even_end;
+  // Positions along the last axis with interior taps along it; others in the box have special taps.
+  index_t uniform_begin;
+  index_t uniform_end;
 };
 
-template <int outputs, int taps, int reach, int width, class T, class Put>
-void walk(Cuda device, const StencilPlan<T>& plan, const Core& core,
-          const CoreStencil<T, outputs, taps, reach>& stencil, Put put) {
+template <int outputs, int taps, int reach, int width, class T, class Update>
+void launch_march(Cuda device, const StencilPlan<T>& plan, const Core& core,
+                  const CoreStencil<T, outputs, taps, reach>& stencil, Update update) {
   const int last = plan.axes - 1;
-  const auto lane_of = [&](int axis) {
+  const auto span_of = [&](int axis) {
     return AxisSpan{core.box.end[axis] - core.box.begin[axis], plan.strides[axis]};
   };
-  Walks walks{};
-  walks.begin = core.box.begin[last];
-  walks.end = core.box.end[last];
-  walks.even_begin = core.even_begin;
-  walks.even_end = core.even_end;
-  walks.extent = plan.extents[last];
-  for (int axis = 0; axis < last; ++axis) walks.origin += core.box.begin[axis] * plan.strides[axis];
-  walks.along_rows = walks_along_rows(plan);
-  if (!walks.along_rows) walks.rows = lane_of(last - 1);
-  const int walk_axis = walk_axis_of(plan);
-  if (walk_axis >= 0) walks.steps = lane_of(walk_axis);
-  for (int axis = walk_axis - 1; axis >= 0; --axis) {
-    walks.outer[walks.outer_axes++] = lane_of(axis);
+  MarchPlan march{};
+  march.begin = core.box.begin[last];
+  march.end = core.box.end[last];
+  march.uniform_begin = core.uniform_begin;
+  march.uniform_end = core.uniform_end;
+  march.extent = plan.extents[last];
+  for (int axis = 0; axis < last; ++axis) march.origin += core.box.begin[axis] * plan.strides[axis];
+  march.along_rows = marches_along_rows(plan);
+  if (!march.along_rows) march.rows = span_of(last - 1);
+  const int march_axis = march_axis_of(plan);
+  if (march_axis >= 0) march.steps = span_of(march_axis);
+  for (int axis = march_axis - 1; axis >= 0; --axis) {
+    march.outer[march.outer_axes++] = span_of(axis);
   }
 
-  // Where rows share neighbours, a block is a square of them rather than a line.
-  const index_t packs = parts_of(walks.end, width) - walks.begin / width;
-  unsigned columns = walks.along_rows ? block_threads : warp_lanes;
+  // If rows share neighbours, a block covers several rows rather than one.
+  const index_t packs = ceil_divide(march.end, width) - march.begin / width;
+  unsigned columns = march.along_rows ? block_threads : warp_lanes;
   while (columns > 1 && static_cast<index_t>(columns) / 2 >= packs) columns /= 2;
-  const dim3 block(columns, walk_axis < 0 ? 1 : block_threads / columns);
+  const dim3 block(columns, march_axis < 0 ? 1 : block_threads / columns);
 
-  walks.column_blocks = static_cast<unsigned>(parts_of(packs, columns));
-  walks.row_blocks = static_cast<unsigned>(parts_of(walks.rows.length, block.y));
-  index_t blocks = static_cast<index_t>(walks.column_blocks) * walks.row_blocks;
-  for (int axis = 0; axis < walks.outer_axes; ++axis) blocks *= walks.outer[axis].length;
-  const index_t walks_at_once = walks.along_rows ? block.y : 1;
-  const index_t steps = parts_of(walks.steps.length, walks_at_once);
-  const bool shares = walk_axis >= 0 && has_stencil(plan, walk_axis);
-  const index_t longest = std::min(shares ? longest_walk : short_walk, steps_in_reach(plan));
-  walks.walk_length =
-      static_cast<int>(std::clamp(blocks * steps / enough_blocks, index_t{1}, longest));
-  walks.thread_stride = static_cast<unsigned>(
-      walks.along_rows ? walks.walk_length * walks.steps.stride : walks.rows.stride);
-  walks.walk_blocks = static_cast<unsigned>(parts_of(steps, walks.walk_length));
-  blocks *= walks.walk_blocks;
-  walk_kernel<outputs, taps, reach, width>
-      <<<static_cast<unsigned>(blocks), block, 0, detail::stream_of(device)>>>(stencil, walks, put);
+  march.column_blocks = static_cast<unsigned>(ceil_divide(packs, columns));
+  march.row_blocks = static_cast<unsigned>(ceil_divide(march.rows.length, block.y));
+  index_t blocks = static_cast<index_t>(march.column_blocks) * march.row_blocks;
+  for (int axis = 0; axis < march.outer_axes; ++axis) blocks *= march.outer[axis].length;
+  const index_t marches_per_block = march.along_rows ? block.y : 1;
+  const index_t steps = ceil_divide(march.steps.length, marches_per_block);
+  const bool shares = march_axis >= 0 && has_stencil(plan, march_axis);
+  const index_t longest =
+      std::min(shares ? max_march : max_independent_march, max_addressable_steps(plan));
+  march.length = static_cast<int>(std::clamp(blocks * steps / target_blocks, index_t{1}, longest));
+  march.thread_stride = static_cast<unsigned>(march.along_rows ? march.length * march.steps.stride
+                                                               : march.rows.stride);
+  march.blocks = static_cast<unsigned>(ceil_divide(steps, march.length));
+  blocks *= march.blocks;
+  march_kernel<outputs, taps, reach, width>
+      <<<static_cast<unsigned>(blocks), block, 0, detail::stream_of(device)>>>(stencil, march,
+                                                                               update);
   detail::check_cuda_launch();
 }
 
-/// Walks if the outputs have so few taps.
-template <int outputs, int taps, int reach, int width, class T, class Put>
-[[nodiscard]] bool try_to_walk(Cuda device, const StencilPlan<T>& plan, const Core& core, int first,
-                               int count, Put put) {
-  // Where packs have to be taken apart, one kernel does for all.
+/// Launches the kernel if the outputs have no more taps than it supports.
+template <int outputs, int taps, int reach, int width, class T, class Update>
+[[nodiscard]] bool try_to_march(Cuda device, const StencilPlan<T>& plan, const Core& core,
+                                int first, int count, Update update) {
+  // One kernel is enough for arrays without whole packs.
   if constexpr (width < detail::Pack<T>::width && (reach < stencil_reach || taps == 0)) {
     return false;
   } else {
     CoreStencil<T, outputs, taps, reach> stencil;
-    if (!describe(plan, first, count, stencil)) return false;
-    walk<outputs, taps, reach, width>(device, plan, core, stencil, put);
+    if (!make_core_stencil(plan, first, count, stencil)) return false;
+    launch_march<outputs, taps, reach, width>(device, plan, core, stencil, update);
     return true;
   }
 }
 
-/// Whether each output can be walked through by itself, by the kernel that takes most taps.
+/// Whether the kernel with the most taps can compute each output on its own.
 template <class T>
-bool can_walk(const StencilPlan<T>& plan) {
-  CoreStencil<T, 1, most_taps, stencil_reach> stencil;
+bool can_march(const StencilPlan<T>& plan) {
+  CoreStencil<T, 1, max_cross_taps, stencil_reach> stencil;
   for (int output = 0; output < plan.outputs; ++output) {
-    if (!describe(plan, output, 1, stencil)) return false;
+    if (!make_core_stencil(plan, output, 1, stencil)) return false;
   }
   return true;
 }
 
-/// Outputs that read the same elements are computed together, up to three. can_walk() is true.
-template <int width, class T, class Put>
-void walk_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Put put) {
+/// Computes outputs that read the same elements together, up to three. Requires can_march().
+template <int width, class T, class Update>
+void march_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Update update) {
   constexpr int far = stencil_reach;
   for (int first = 0; first < plan.outputs;) {
     int count = std::min(3, plan.outputs - first);
-    while (count > 1 && !try_to_walk<3, 2, 1, width>(device, plan, core, first, count, put) &&
-           !try_to_walk<3, 2, far, width>(device, plan, core, first, count, put)) {
+    while (count > 1 && !try_to_march<3, 2, 1, width>(device, plan, core, first, count, update) &&
+           !try_to_march<3, 2, far, width>(device, plan, core, first, count, update)) {
       --count;
     }
-    if (count == 1 && !try_to_walk<1, 0, 1, width>(device, plan, core, first, 1, put) &&
-        !try_to_walk<1, 0, far, width>(device, plan, core, first, 1, put) &&
-        !try_to_walk<1, 2, 1, width>(device, plan, core, first, 1, put) &&
-        !try_to_walk<1, 2, far, width>(device, plan, core, first, 1, put) &&
-        !try_to_walk<1, most_taps, far, width>(device, plan, core, first, 1, put)) {
-      detail::refuse_launch("a stencil of so many taps");
+    if (count == 1 && !try_to_march<1, 0, 1, width>(device, plan, core, first, 1, update) &&
+        !try_to_march<1, 0, far, width>(device, plan, core, first, 1, update) &&
+        !try_to_march<1, 2, 1, width>(device, plan, core, first, 1, update) &&
+        !try_to_march<1, 2, far, width>(device, plan, core, first, 1, update) &&
+        !try_to_march<1, max_cross_taps, far, width>(device, plan, core, first, 1, update)) {
+      detail::refuse_launch("a stencil with this many taps");
     }
     first += count;
   }
 }
 
-/// Elements that the stencil along the last axis needs are all in the row.
+/// Whether the stencil along the last axis reads no ghost cells.
 template <class T>
 bool has_whole_rows(const StencilPlan<T>& plan) {
   return std::none_of(plan.term, plan.term + plan.terms, [&](const StencilTerm<T>& term) {
@@ -251,8 +255,8 @@ bool has_whole_rows(const StencilPlan<T>& plan) {
   });
 }
 
-template <class T, class Put>
-void apply(Cuda device, const StencilPlan<T>& plan, const StencilBox& box, Put put) {
+template <class T, class Update>
+void apply(Cuda device, const StencilPlan<T>& plan, const StencilBox& box, Update update) {
   Core core{};
   index_t points = 1;
   for (int axis = 0; axis < plan.axes; ++axis) {
@@ -262,24 +266,24 @@ void apply(Cuda device, const StencilPlan<T>& plan, const StencilBox& box, Put p
     end = std::clamp(plan.core_end[axis], begin, box.end[axis]);
     points *= end - begin;
   }
-  if (points < smallest_core || steps_in_reach(plan) < 1 || !can_walk(plan)) {
+  if (points < min_core_points || max_addressable_steps(plan) < 1 || !can_march(plan)) {
     core.box.begin[0] = core.box.end[0] = box.end[0];
-    return visit_rim(device, plan, box, core.box, put);
+    return compute_boundary(device, plan, box, core.box, update);
   }
-  // The ends of rows are computed with the rest of them: written later, they would be parts of
-  // sectors, for which the memory reads what surrounds them.
+  // March through whole rows, ends included: separate stores of the ends would be partial sectors,
+  // which memory must read before it writes them.
   const int last = plan.axes - 1;
-  core.even_end = plan.extents[last];
+  core.uniform_end = plan.extents[last];
   if (has_whole_rows(plan)) {
-    core.even_begin = std::exchange(core.box.begin[last], box.begin[last]);
-    core.even_end = std::exchange(core.box.end[last], box.end[last]);
+    core.uniform_begin = std::exchange(core.box.begin[last], box.begin[last]);
+    core.uniform_end = std::exchange(core.box.end[last], box.end[last]);
   }
-  if (is_packed(plan)) {
-    walk_outputs<detail::Pack<T>::width>(device, plan, core, put);
+  if (has_packed_rows(plan)) {
+    march_outputs<detail::Pack<T>::width>(device, plan, core, update);
   } else {
-    walk_outputs<1>(device, plan, core, put);
+    march_outputs<1>(device, plan, core, update);
   }
-  visit_rim(device, plan, box, core.box, put);
+  compute_boundary(device, plan, box, core.box, update);
 }
 
 }  // namespace weft::kernels
