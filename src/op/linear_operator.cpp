@@ -122,14 +122,14 @@ void LinearOperator<D, R>::adjoint(const ConstArrayView<R>& y, const ArrayView<D
 
 template <Scalar D, Scalar R>
 LinearOperator<D, D> LinearOperator<D, R>::normal() const {
-  if (auto shorter = known().normal()) return *shorter;
+  if (auto shorter = checked().normal()) return *shorter;
   return weft::adjoint(*this) * *this;
 }
 
 template <Scalar D, Scalar R>
 std::string LinearOperator<D, R>::describe() const {
   std::string text;
-  append_tree(known(), 0, text);
+  append_tree(checked(), 0, text);
   return text;
 }
 

@@ -5,6 +5,7 @@
 namespace weft::detail {
 namespace {
 
+/// Position of the coefficient at an offset from the diagonal.
 std::size_t place(int offset) { return static_cast<std::size_t>(index_t{offset} + reach); }
 
 bool fits(const Stencil& stencil, index_t i, index_t n) {
@@ -31,8 +32,8 @@ Stencil reversed(Stencil stencil) {
 }  // namespace
 
 StencilMatrix::StencilMatrix(index_t n, const Stencil& interior, const Row& row) : n_(n) {
-  // Stencils that do not fit are within `reach` of the ends; those that meet them in the transposed
-  // matrix, within twice that.
+  // Stencils that reach beyond the ends are within `reach` of them; in the transposed matrix, the
+  // rows that such stencils contribute to are within twice that distance.
   const index_t ends = std::min(index_t{2} * reach, n / 2);
   const index_t last_part = std::max(n - index_t{2} * reach, n / 2);
   head_ = ends;

@@ -265,7 +265,7 @@ TEST(OperatorAlgebra, knows_what_can_be_captured) {
   });
 }
 
-TEST(OperatorAlgebra, complains) {
+TEST(OperatorAlgebra, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout five = Layout::scatter(comm, {5});
     const Layout four = Layout::scatter(comm, {4});

@@ -61,7 +61,7 @@ TEST(Diagonal, along_any_axis) {
   });
 }
 
-TEST(Diagonal, complains) {
+TEST(Diagonal, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const std::vector<double> d(4);

@@ -115,7 +115,7 @@ TEST(Halo, in_all_types) {
   });
 }
 
-TEST(Halo, complains) {
+TEST(Halo, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"halo", "1 widths", "(4, 5)"}, [&] {

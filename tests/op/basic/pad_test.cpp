@@ -61,7 +61,7 @@ TEST(Pad, keeps_elements_where_they_are) {
   });
 }
 
-TEST(Pad, complains) {
+TEST(Pad, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"pad", "1 widths", "(4, 5)"}, [&] {

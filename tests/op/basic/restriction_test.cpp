@@ -64,7 +64,7 @@ TEST(Restriction, keeps_elements_where_they_are) {
   });
 }
 
-TEST(Restriction, complains) {
+TEST(Restriction, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"restriction", "index 5", "axis 1", "(4, 5)"},

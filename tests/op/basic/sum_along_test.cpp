@@ -71,7 +71,7 @@ TEST(SumAlong, gives_the_layout_without_the_axis) {
   });
 }
 
-TEST(SumAlong, complains) {
+TEST(SumAlong, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"sum_along", "axis 2"},

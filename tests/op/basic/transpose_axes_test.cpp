@@ -88,7 +88,7 @@ TEST(TransposeAxes, of_many_elements) {
   });
 }
 
-TEST(TransposeAxes, complains) {
+TEST(TransposeAxes, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     for (const std::vector<int>& axes : {std::vector<int>{0}, {0, 0}, {0, 1, 1}}) {

@@ -141,7 +141,7 @@ TEST(Convolve1d, sends_halos_or_moves_the_array) {
   });
 }
 
-TEST(Convolve1d, complains) {
+TEST(Convolve1d, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const std::vector<double> h(3);

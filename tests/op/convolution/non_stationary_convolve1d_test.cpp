@@ -111,7 +111,7 @@ TEST(NonStationaryConvolve1d, sends_one_halo) {
   });
 }
 
-TEST(NonStationaryConvolve1d, complains) {
+TEST(NonStationaryConvolve1d, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const auto expect_complaint = [&](std::vector<std::string> words, const Filters<double>& h,

@@ -271,7 +271,7 @@ TEST(Fft, allocates_nothing) {
   });
 }
 
-TEST(Fft, complains) {
+TEST(Fft, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     using D = double;

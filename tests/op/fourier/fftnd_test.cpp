@@ -147,7 +147,7 @@ TEST(Fftnd, allocates_nothing) {
   });
 }
 
-TEST(Fftnd, complains) {
+TEST(Fftnd, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5, 2});
     using D = double;

@@ -92,7 +92,7 @@ TEST(Fredholm1, sends_nothing_or_gathers_once) {
   });
 }
 
-TEST(Fredholm1, complains) {
+TEST(Fredholm1, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const auto G = make_array<double>(Layout::scatter(comm, {4, 2, 3}));
     expect_error<ArgumentError>(comm, {"fredholm1", "nz", "-1"}, [&] { fredholm1(G, {.nz = -1}); });

@@ -121,7 +121,7 @@ TEST(Mdc, sends_nothing_beyond_its_transposes) {
 
 #endif
 
-TEST(Mdc, complains) {
+TEST(Mdc, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     using T = std::complex<float>;
     const Layout model = Layout::scatter(comm, {nt, ny, nv}, 1);

@@ -263,7 +263,7 @@ TEST(MatrixMult, allocates_nothing) {
   });
 }
 
-TEST(MatrixMult, complains) {
+TEST(MatrixMult, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const auto rows = make_array<double>(Layout::scatter(comm, {8, 6}));
     const auto A = matrix_mult(rows);

@@ -11,8 +11,8 @@ struct PadWidth {
   index_t after = 0;
 };
 
-/// Surrounds an array with zeros, so many before and after it along each axis. Elements stay where
-/// they are: the ranks at the edges get the zeros. No messages.
+/// Pads an array with zeros, with one width (before, after) per axis. Elements stay on their ranks;
+/// the ranks at the edges own the zeros. No communication. PyLops: Pad.
 template <Scalar T>
 LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths);
 

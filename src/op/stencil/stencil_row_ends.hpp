@@ -1,22 +1,23 @@
 #pragma once
 
-// The ends of rows, where a stencil is another one or reads ghost cells; for stencil_kernels.cpp
-// only.
+// The ends of rows on the CPU, where coefficients differ or ghost cells are read; used by
+// stencil_cpu.hpp.
 
-#include "op/stencil/stencil_lines.hpp"
+#include "op/stencil/stencil_tap_sums.hpp"
 
 namespace weft::kernels {
 
-/// The points of a row that are outside of the core. What they take along the row is looked up once
-/// for all rows of a tile: from row to row, it is at the same distance.
+/// Computes the points of a row outside the core. Their taps along the row are looked up once for
+/// all rows of a tile, since they have the same coefficients and a constant step in every row.
 template <class T>
 class RowEnds {
  public:
-  /// Of rows from `first` on along the last axis, so many elements long, and their core.
+  /// For rows of `length` elements that begin at `first` along the last axis. [core_begin,
+  /// core_end) is the part of a row in the core, relative to `first`.
   RowEnds(const StencilPlan<T>& plan, index_t first, index_t length, index_t core_begin,
           index_t core_end)
       : plan_(plan), first_(first), length_(length), begin_(core_begin), end_(core_end) {
-    if (core_begin + length - core_end > most_points) return;
+    if (core_begin + length - core_end > max_points) return;
     is_known_ = true;
     for (int output = 0; output < plan.outputs; ++output) {
       Point* point = points_[output];
@@ -27,12 +28,13 @@ class RowEnds {
     }
   }
 
-  /// Those of row `number` of the part, which begins at `row`, with the taps across rows that all
-  /// its points share.
-  template <class Put>
-  void put(int output, const Taps<T>& taps, index_t row, index_t number, T* y, Put put) const {
+  /// Computes the ends of row `number` of the part, which begins at offset `row`. `taps` holds the
+  /// taps across rows, which all points of the row share.
+  template <class Update>
+  void compute(int output, const Taps<T>& taps, index_t row, index_t number, T* y,
+               Update update) const {
     const Point* point = points_[output];
-    const auto put_at = [&](index_t k) {
+    const auto compute_at = [&](index_t k) {
       T sum{};
       for (int t = 0; t < taps.across; ++t) sum += taps.weight[t] * taps.from[t][row + k];
       if (is_known_) {
@@ -44,19 +46,19 @@ class RowEnds {
       } else {
         add_terms(output, row, k, sum);
       }
-      put(sum, y[k]);
+      update(sum, y[k]);
     };
-    for (index_t k = 0; k < begin_; ++k) put_at(k);
-    for (index_t k = end_; k < length_; ++k) put_at(k);
+    for (index_t k = 0; k < begin_; ++k) compute_at(k);
+    for (index_t k = end_; k < length_; ++k) compute_at(k);
   }
 
  private:
-  // Of either end; stencils with more are taken as they come.
-  static constexpr index_t most_points = 2 * stencil_width;
+  // With more points at the ends, taps are looked up for every point.
+  static constexpr index_t max_points = 2 * stencil_width;
 
   struct Tap {
     const T* from;  // in row 0
-    index_t step;   // to the next row
+    index_t step;   // from a row to the next
     RealOf<T> weight;
   };
   struct Point {
@@ -64,7 +66,7 @@ class RowEnds {
     Tap tap[stencil_width];
   };
 
-  /// False if there is more to it than one term.
+  /// Looks up the taps of a point; false if it has more than one term along the row.
   bool find(int output, index_t k, Point& point) const {
     const int last = plan_.axes - 1;
     point.count = 0;
@@ -99,7 +101,7 @@ class RowEnds {
   index_t begin_;  // of the core
   index_t end_;
   bool is_known_ = false;
-  Point points_[max_dims][most_points];
+  Point points_[max_dims][max_points];
 };
 
 }  // namespace weft::kernels

@@ -1,11 +1,12 @@
 #pragma once
 
-// The points around the core of a stencil on a GPU; for stencil_walks.cuh only.
+// The points of a stencil outside the core on a GPU, and all points of small arrays: a kernel that
+// handles special rows and ghost cells. Used by stencil_cuda.cuh.
 
 #include <weft/kernel/for_each.hpp>
 
 #include "array/update_math.hpp"
-#include "op/stencil/stencil_math.hpp"
+#include "op/stencil/stencil_terms.hpp"
 
 #include <cstdint>
 
@@ -13,21 +14,23 @@ namespace weft::kernels {
 
 inline constexpr unsigned block_threads = 256;
 inline constexpr int warp_lanes = 32;
-/// Points of a row that a thread computes: to find out where one is takes longer than to compute
-/// it.
-inline constexpr int points_of_thread = 8;
-/// Threads that keep a GPU busy. Where there would be fewer, each computes one point.
-inline constexpr index_t enough_threads = 1 << 16;
+// Set with device_bench: rows "first derivative along axis ..." and "laplacian" for many boundary
+// points, "us per iteration of cgls, laplacian of 64^2" for an array of boundary points only.
 
-inline index_t parts_of(index_t n, index_t each) { return (n + each - 1) / each; }
+/// Points of a row per thread: locating a point takes longer than computing it.
+inline constexpr int points_per_thread = 8;
+/// Threads that occupy a GPU. With fewer, each thread computes one point.
+inline constexpr index_t target_threads = 1 << 16;
 
-/// A box without the core inside of it, as two boxes for each axis: those before and after the core
-/// along it, which are as wide as the core along the axes before it and as the box along others.
-struct Rim {
+inline index_t ceil_divide(index_t n, index_t each) { return (n + each - 1) / each; }
+
+/// A box without the core inside it, as two boxes per axis: before and after the core along that
+/// axis, with the extents of the core along earlier axes and those of the box along later ones.
+struct Boundary {
   StencilBox box;
   StencilBox core;
-  // Of each box: the threads that share a piece of a row, neighbours having neighbouring points,
-  // as a power of two; the pieces of a row; and all threads.
+  // For each of these boxes: log2 of the threads that share a piece of a row, with adjacent points
+  // on adjacent threads; the pieces per row; and all threads.
   int lanes_log2[2 * max_dims];
   index_t pieces[2 * max_dims];
   index_t threads[2 * max_dims];
@@ -42,17 +45,17 @@ struct Rim {
   }
 };
 
-/// In 32 bits where they suffice, which is several times faster.
+/// Division in 32 bits if operands fit, which is several times faster.
 __device__ inline index_t divide(index_t a, index_t b) {
   if ((a | b) >> 32 != 0) return a / b;
   return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
 }
 
-/// Adds a term at a point whose place along the axis of the term is i. Loads are all under way at
-/// once: where arrays are small, nothing else hides how long they take.
+/// Adds a term at a point whose position along the term's axis is i. Issues all loads before using
+/// any: on small arrays nothing else hides their latency.
 template <class T>
-__device__ void add_term_at_once(const StencilPlan<T>& plan, const StencilTerm<T>& term,
-                                 index_t point, index_t i, T& sum) {
+__device__ void add_term_unrolled(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+                                  index_t point, index_t i, T& sum) {
   RealOf<T> weights[stencil_width];
   const bool in_between = term.first + i >= term.head && term.first + i < term.tail;
   const RealOf<T>* row = row_at(term, i);
@@ -79,7 +82,7 @@ __device__ void add_term_at_once(const StencilPlan<T>& plan, const StencilTerm<T
   for (int k = 0; k < stencil_width; ++k) sum += weights[k] * elements[k];
 }
 
-/// Not inline: rare, and the kernel is large enough.
+/// Not inlined: rarely called, and the kernel is large.
 template <class T>
 __device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<T>& term,
                                   index_t point, index_t i) {
@@ -88,12 +91,13 @@ __device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<
   return sum;
 }
 
-/// Adds a term at `count` points of a row, `step` apart, the first of which is at place i along the
-/// axis of the term.
-template <int most, class T>
+/// Adds a term at `count` points of a row that are `step` apart. The first is at position i along
+/// the term's axis.
+template <int max_points, class T>
 __device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm<T>& term,
-                                   index_t point, index_t i, int step, int count, T (&sums)[most]) {
-  if constexpr (most == 1) return add_term_at_once(plan, term, point, i, sums[0]);
+                                   index_t point, index_t i, int step, int count,
+                                   T (&sums)[max_points]) {
+  if constexpr (max_points == 1) return add_term_unrolled(plan, term, point, i, sums[0]);
   if (term.axis < plan.axes - 1) {
     const RealOf<T>* row = row_at(term, i);
 #pragma unroll
@@ -102,7 +106,7 @@ __device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm
       if (weight == 0) continue;
       const T* x = neighbour(plan, term, point, i, d);
 #pragma unroll
-      for (int j = 0; j < most; ++j) {
+      for (int j = 0; j < max_points; ++j) {
         if (j < count) sums[j] += weight * x[j * step];
       }
     }
@@ -110,7 +114,7 @@ __device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm
   }
   const T* x = plan.x[term.input] + point;
 #pragma unroll
-  for (int j = 0; j < most; ++j) {
+  for (int j = 0; j < max_points; ++j) {
     const index_t place = i + j * step;
     const index_t row = term.first + place;
     if (j >= count) continue;
@@ -127,39 +131,39 @@ __device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm
   }
 }
 
-template <int most, class T, class Put>
+template <int max_points, class T, class Update>
 __global__ void __launch_bounds__(block_threads)
-    rim_kernel(const __grid_constant__ StencilPlan<T> plan, const __grid_constant__ Rim rim,
-               index_t count, Put put) {
+    boundary_kernel(const __grid_constant__ StencilPlan<T> plan,
+                    const __grid_constant__ Boundary boundary, index_t count, Update update) {
   index_t rest = static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x;
   if (rest >= count) return;
   int part = 0;
-  while (rest >= rim.threads[part]) rest -= rim.threads[part++];
+  while (rest >= boundary.threads[part]) rest -= boundary.threads[part++];
   const int last = plan.axes - 1;
-  const int step = 1 << rim.lanes_log2[part];
+  const int step = 1 << boundary.lanes_log2[part];
   const index_t lane = rest & (step - 1);
-  rest >>= rim.lanes_log2[part];
+  rest >>= boundary.lanes_log2[part];
   index_t at[max_dims];
   index_t point = 0;
   int points = 0;
   for (int axis = last; axis >= 0; --axis) {
-    const index_t begin = rim.begin(part, axis);
-    const index_t end = rim.end(part, axis);
-    const index_t each = axis == last ? step * most : 1;
-    const index_t pieces = axis == last ? rim.pieces[part] : end - begin;
+    const index_t begin = boundary.begin(part, axis);
+    const index_t end = boundary.end(part, axis);
+    const index_t each = axis == last ? step * max_points : 1;
+    const index_t pieces = axis == last ? boundary.pieces[part] : end - begin;
     const index_t before = axis == 0 ? 0 : divide(rest, pieces);
     at[axis] = begin + (rest - before * pieces) * each;
     if (axis == last) {
       at[axis] += lane;
-      points =
-          static_cast<int>(min((end - at[axis] + step - 1) >> rim.lanes_log2[part], index_t{most}));
+      points = static_cast<int>(
+          min((end - at[axis] + step - 1) >> boundary.lanes_log2[part], index_t{max_points}));
     }
     rest = before;
     point += at[axis] * plan.strides[axis];
   }
-  if (points <= 0) return;  // behind the end of the row
+  if (points <= 0) return;  // beyond the end of the row
   for (int output = 0; output < plan.outputs; ++output) {
-    T sums[most] = {};
+    T sums[max_points] = {};
     for (int t = 0; t < plan.terms; ++t) {
       const StencilTerm<T>& term = plan.term[t];
       if (term.output != output) continue;
@@ -167,38 +171,41 @@ __global__ void __launch_bounds__(block_threads)
     }
     T* y = plan.y[output] + point;
 #pragma unroll
-    for (int j = 0; j < most; ++j) {
-      if (j < points) put(sums[j], y[j * step]);
+    for (int j = 0; j < max_points; ++j) {
+      if (j < points) update(sums[j], y[j * step]);
     }
   }
 }
 
-/// Computes a rim, with up to so many points for each thread.
-template <int most, class T, class Put>
-void visit(Cuda device, const StencilPlan<T>& plan, Rim rim, Put put) {
+/// Computes a boundary with at most max_points points per thread.
+template <int max_points, class T, class Update>
+void launch_boundary(Cuda device, const StencilPlan<T>& plan, Boundary boundary, Update update) {
   const int last = plan.axes - 1;
   index_t count = 0;
   for (int part = 0; part < 2 * plan.axes; ++part) {
-    const auto length = [&](int axis) { return rim.end(part, axis) - rim.begin(part, axis); };
+    const auto length = [&](int axis) {
+      return boundary.end(part, axis) - boundary.begin(part, axis);
+    };
     index_t lanes = 1;
     while (lanes < warp_lanes && lanes < length(last)) {
       lanes *= 2;
-      ++rim.lanes_log2[part];
+      ++boundary.lanes_log2[part];
     }
-    rim.pieces[part] = parts_of(length(last), lanes * most);
-    rim.threads[part] = lanes * rim.pieces[part];
-    for (int axis = 0; axis < last; ++axis) rim.threads[part] *= length(axis);
-    count += rim.threads[part];
+    boundary.pieces[part] = ceil_divide(length(last), lanes * max_points);
+    boundary.threads[part] = lanes * boundary.pieces[part];
+    for (int axis = 0; axis < last; ++axis) boundary.threads[part] *= length(axis);
+    count += boundary.threads[part];
   }
-  rim_kernel<most><<<static_cast<unsigned>(parts_of(count, block_threads)), block_threads, 0,
-                     detail::stream_of(device)>>>(plan, rim, count, put);
+  boundary_kernel<max_points>
+      <<<static_cast<unsigned>(ceil_divide(count, block_threads)), block_threads, 0,
+         detail::stream_of(device)>>>(plan, boundary, count, update);
   detail::check_cuda_launch();
 }
 
-/// The points of a box that are not in the core, which may be empty.
-template <class T, class Put>
-void visit_rim(Cuda device, const StencilPlan<T>& plan, const StencilBox& box,
-               const StencilBox& core, Put put) {
+/// Computes the points of a box that are not in the core, which may be empty.
+template <class T, class Update>
+void compute_boundary(Cuda device, const StencilPlan<T>& plan, const StencilBox& box,
+                      const StencilBox& core, Update update) {
   const auto points_in = [&plan](const StencilBox& b) {
     index_t points = 1;
     for (int axis = 0; axis < plan.axes; ++axis) points *= b.end[axis] - b.begin[axis];
@@ -206,9 +213,10 @@ void visit_rim(Cuda device, const StencilPlan<T>& plan, const StencilBox& box,
   };
   const index_t points = points_in(box) - points_in(core);
   if (points == 0) return;
-  const Rim rim{box, core, {}, {}, {}};
-  if (points < points_of_thread * enough_threads) return visit<1>(device, plan, rim, put);
-  visit<points_of_thread>(device, plan, rim, put);
+  const Boundary boundary{box, core, {}, {}, {}};
+  if (points < points_per_thread * target_threads)
+    return launch_boundary<1>(device, plan, boundary, update);
+  launch_boundary<points_per_thread>(device, plan, boundary, update);
 }
 
 }  // namespace weft::kernels

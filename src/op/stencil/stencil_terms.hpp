@@ -1,13 +1,14 @@
 #pragma once
 
-// A stencil at a point near an edge, for the files that stencil_kernels.cpp includes only.
+// One term of a stencil at one point, near edges and ghost cells included. Shared by
+// stencil_cpu.hpp and cuda/stencil_cuda.cuh.
 
 #include "kernel/kernel_math.hpp"
 #include "op/stencil/stencil_kernels.hpp"
 
 namespace weft::kernels {
 
-/// The coefficients of the row at place i of the part.
+/// The coefficients at position i of the part.
 template <class T>
 WEFT_FUNCTION const RealOf<T>* row_at(const StencilTerm<T>& term, index_t i) {
   const index_t row = term.first + i;
@@ -17,8 +18,8 @@ WEFT_FUNCTION const RealOf<T>* row_at(const StencilTerm<T>& term, index_t i) {
   return term.rows + number * stencil_width;
 }
 
-/// The element that is d further along the term's axis than the one at `point`, whose place along
-/// it is i.
+/// The element at distance d along the term's axis from `point`, whose position along that axis is
+/// i: in the input or in its ghost cells.
 template <class T>
 WEFT_FUNCTION const T* neighbour(const StencilPlan<T>& plan, const StencilTerm<T>& term,
                                  index_t point, index_t i, int d) {
@@ -32,7 +33,7 @@ WEFT_FUNCTION const T* neighbour(const StencilPlan<T>& plan, const StencilTerm<T
                : term.after + (outer * term.after_width + j - extent) * stride + inner;
 }
 
-/// Adds one term at one point, whose place along its axis is i.
+/// Adds the term at a point whose position along the term's axis is i.
 template <class T>
 WEFT_FUNCTION void add_term(const StencilPlan<T>& plan, const StencilTerm<T>& term, index_t point,
                             index_t i, T& sum) {
