@@ -4,6 +4,7 @@
 
 #include <weft/op/linear_operator.hpp>
 
+#include <initializer_list>
 #include <vector>
 
 namespace weft {
@@ -37,7 +38,7 @@ LinearOperator<D, R> vstack(const Comm& comm, const std::vector<LinearOperator<D
 template <Scalar D, Scalar R>
 LinearOperator<D, R> hstack(const Comm& comm, const std::vector<LinearOperator<D, R>>& mine);
 
-// So that lists can be written in place, where their type cannot be deduced.
+// Lists in braces, whose type std::vector cannot deduce.
 template <Scalar D, Scalar R>
 LinearOperator<D, R> vstack(std::initializer_list<LinearOperator<D, R>> operators) {
   return vstack(std::vector(operators));
@@ -49,6 +50,19 @@ LinearOperator<D, R> hstack(std::initializer_list<LinearOperator<D, R>> operator
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block_diag(std::initializer_list<LinearOperator<D, R>> operators) {
   return block_diag(std::vector(operators));
+}
+template <Scalar D, Scalar R>
+LinearOperator<D, R> vstack(const Comm& comm, std::initializer_list<LinearOperator<D, R>> mine) {
+  return vstack(comm, std::vector(mine));
+}
+template <Scalar D, Scalar R>
+LinearOperator<D, R> hstack(const Comm& comm, std::initializer_list<LinearOperator<D, R>> mine) {
+  return hstack(comm, std::vector(mine));
+}
+template <Scalar D, Scalar R>
+LinearOperator<D, R> block_diag(const Comm& comm,
+                                std::initializer_list<LinearOperator<D, R>> mine) {
+  return block_diag(comm, std::vector(mine));
 }
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block(

@@ -20,7 +20,7 @@ struct HaloOperatorOptions {
 /// The range puts the extended parts side by side: it is the array's grid of ranks with longer
 /// parts, and its shape the sum of them. Ranks without elements stay without.
 template <Scalar T>
-LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+LinearOperator<T> halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                        const HaloOperatorOptions& options = {});
 
 }  // namespace weft

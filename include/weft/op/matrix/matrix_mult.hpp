@@ -28,7 +28,7 @@ struct MatrixMultOptions {
 /// On p x q ranks, each of the p rows of ranks has the model and each of the q columns of ranks has
 /// the data; messages stay within a row (forward) or a column (adjoint). A second matrix can follow
 /// the first if its columns are cut as the first one's rows are, and on the same ranks: that is
-/// Layout::bricks(comm, {m, n}, {p, q}).permuted({1, 0}), of shape [n, m].
+/// permute_axes(Layout::bricks(comm, {m, n}, {p, q}), {1, 0}), of shape [n, m].
 ///
 /// Moving A into it saves a copy.
 template <Scalar T>
