@@ -133,7 +133,7 @@ void compare_halo(bench::Report& report, const std::string& name, const Shape& s
     const Layout layout = Layout::scatter(comm, shape, axis);
     DistributedArray<float> x(layout);
     x.fill(1.0F);
-    std::vector<HaloWidth> widths(3);
+    std::vector<AxisPadding> widths(3);
     widths[static_cast<std::size_t>(axis)] = {width, width};
     HaloExchange<float> halo(layout, widths);
     const index_t count = width * shape.count() / shape[axis];

@@ -34,7 +34,7 @@ Bound bind_halo(const Comm& comm, index_t width, BufferRef in, BufferRef out) {
     HaloExchange<T> halo;
   };
   const Layout layout = Layout::scatter(comm, {comm.size() * rows, width}).on(in.where);
-  const std::vector<HaloWidth> widths = {HaloWidth{1, 1}, HaloWidth{0, 0}};
+  const std::vector<AxisPadding> widths = {AxisPadding{1, 1}, AxisPadding{0, 0}};
   const auto work = std::make_shared<Work>(Work{
       view_of<T>(layout, in), HaloExchange<T>(layout, widths, {.boundary = Boundary::periodic})});
   const auto collect = [=] {

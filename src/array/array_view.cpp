@@ -23,7 +23,7 @@ std::size_t bytes_of(index_t count) {
 Layout checked(Layout layout, const void* data, index_t count) {
   if (count != layout.local_count()) {
     refuse("ArrayView: {} elements given, but this rank has {} of {}", count, layout.local_count(),
-           layout.describe());
+           to_string(layout));
   }
   require(data != nullptr || count == 0, "ArrayView: no memory given");
   return layout;

@@ -24,12 +24,12 @@ Buffer<T> allocate(const Layout& layout) {
     Buffer<T> memory(layout.local_count(), layout.device());
     if (layout.device().kind == DeviceKind::debug) {
       detail::debug_label(memory.data(), fmt::format("an array of {} {}", to_string(dtype_of<T>),
-                                                     layout.describe()));
+                                                     to_string(layout)));
     }
     return memory;
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("{}; for an array of {} with {} elements of type {} on rank {}",
-                                  error.what(), layout.describe(), layout.local_count(),
+                                  error.what(), to_string(layout), layout.local_count(),
                                   to_string(dtype_of<T>), layout.comm().rank()));
   }
 }

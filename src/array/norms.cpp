@@ -1,5 +1,6 @@
 #include <weft/array/reductions.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 
@@ -214,7 +215,7 @@ DistributedArray<Real<T>> norm_along(const ConstArrayView<T>& x, int axis, doubl
                         fmt::format("axis {}, order {}", axis, order));
   axis = normalize_axis(axis, x.shape().ndim(), "norm_along");
   if (x.comm().checks_calls()) verify_replicas(x);
-  DistributedArray<Real<T>> result(x.layout().without(axis), uninitialized);
+  DistributedArray<Real<T>> result(without_axis(x.layout(), axis), uninitialized);
   LineNorms<T>(x, axis, order).into(result);
   return result;
 }

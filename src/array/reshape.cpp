@@ -1,7 +1,8 @@
 #include <weft/array/array_view.hpp>
-#include <weft/array/distributed_array.hpp>
-#include <weft/core/error.hpp>
 
+#include <weft/array/distributed_array.hpp>
+#include <weft/array/layout_transforms.hpp>
+#include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
@@ -53,7 +54,7 @@ template <Scalar T>
 DistributedArray<T> ConstArrayView<T>::reshape(const Shape& to) const {
   require(to.count() == shape().count(), "reshape: {} has {} elements, but {} has {}",
           to_string(shape()), shape().count(), to_string(to), to.count());
-  if (layout().is_replicated()) return reinterpreted<T>(*this, layout().replicated_like(to));
+  if (layout().is_replicated()) return reinterpreted<T>(*this, replicated_like(layout(), to));
   require(to.ndim() > 0, "reshape: a single number cannot be cut");
   require(!layout().is_within_groups(),
           "reshape: not for layouts that are cut within groups; redistribute "

@@ -83,11 +83,11 @@ void write_npy(const std::string& path, const ConstArrayView<T>& x) {
   require(!layout.is_stack(),
           "write_npy: a .npy file has one array, but this is a {}; write each part() to a file of "
           "its own",
-          layout.describe());
+          to_string(layout));
   require(!layout.is_within_groups(),
           "write_npy: every group of ranks has an array of its own in {}; redistribute() it to a "
           "layout of all ranks first",
-          layout.describe());
+          to_string(layout));
   const Comm& comm = layout.comm();
   const bool first = comm.rank() == 0;
   const std::string header = detail::npy_header(dtype_of<T>, layout.shape());
@@ -115,7 +115,7 @@ DistributedArray<T> read_npy(const std::string& path, const Layout& layout) {
   require(!layout.is_stack(),
           "read_npy: a .npy file has one array, but the layout is a {}; read each part from a file "
           "of its own",
-          layout.describe());
+          to_string(layout));
   std::optional<DistributedArray<T>> x;
   together(layout.comm(), [&] {
     const File file = File::open(path);

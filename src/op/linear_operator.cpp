@@ -48,9 +48,9 @@ void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
   const Cost cost = node.cost();
   const bool square = node.domain() == node.range() && node.domain_type() == node.range_type();
   text += fmt::format("{:{}}{}: {} {}", "", 2 * depth, node.name(), to_string(node.domain_type()),
-                      node.domain().describe());
+                      to_string(node.domain()));
   if (!square) {
-    text += fmt::format(" -> {} {}", to_string(node.range_type()), node.range().describe());
+    text += fmt::format(" -> {} {}", to_string(node.range_type()), to_string(node.range()));
   }
   text +=
       fmt::format("; {} flops, {} bytes, {} message{}\n", with_unit(cost.flops),

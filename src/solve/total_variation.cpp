@@ -32,7 +32,7 @@ void check_options(const TotalVariationOptions<D>& options) {
 template <Scalar D>
 LinearOperator<D> gradient_of_model(const Layout& domain, const GradientOptions& options) {
   require(!domain.is_stack(), "{}: the operator takes {}; a model must be one array, not a stack",
-          where, domain.describe());
+          where, to_string(domain));
   return gradient<D>(domain, options);
 }
 

@@ -5,6 +5,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/halo_exchange.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
@@ -45,7 +46,7 @@ TEST(BadInput, axes) {
       expect_error(comm, {"Layout::scatter", name, "2"}, [&] {
         Layout::scatter(comm, {4, 5}, axis);
       });
-      expect_error(comm, {"Layout::without", name}, [&] { layout.without(axis); });
+      expect_error(comm, {"without_axis", name}, [&] { without_axis(layout, axis); });
       expect_error(comm, {"norm_along", name}, [&] { norm_along(x, axis); });
       expect_error(comm, {"Layout::splits", name}, [&] { layout.splits(axis); });
       expect_error(comm, {"Layout::line_comm", name}, [&] { layout.line_comm(axis); });

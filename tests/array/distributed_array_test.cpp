@@ -338,7 +338,7 @@ TEST(DistributedArray, is_reshaped_in_any_type_and_on_any_device) {
                                         Layout::on_rank(comm, {6, 8}, comm.size() - 1)};
       for (const Layout& layout : some) {
         for (const Layout& each : {layout, layout.on(other_device())}) {
-          SCOPED_TRACE(each.describe());
+          SCOPED_TRACE(to_string(each));
           const auto array = make_array<T>(each);
           for (const Shape& to : {Shape{48}, Shape{16, 3}, Shape{4, 4, 3}, Shape{3, 16}}) {
             const auto reshaped = array.reshape(to);

@@ -200,7 +200,7 @@ DistributedArray<T> make_array(const Layout& layout, int seed) {
 
 void for_each_layout(const std::vector<NamedLayout>& all, const LayoutTest& f) {
   for (const NamedLayout& each : all) {
-    SCOPED_TRACE(each.name + ": " + each.layout.describe());
+    SCOPED_TRACE(each.name + ": " + to_string(each.layout));
     f(each.layout);
   }
 }

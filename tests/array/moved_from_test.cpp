@@ -77,7 +77,7 @@ TEST(MovedFrom, arrays_say_so) {
       expect_error(comm, {"layout has been moved from"}, [&] {
         Layout from = layout;
         const Layout to = std::move(from);
-        from.describe();  // NOLINT(bugprone-use-after-move)
+        to_string(from);  // NOLINT(bugprone-use-after-move)
       });
       // It can be used again once it has something new.
       x = y;

@@ -168,7 +168,7 @@ std::string complaint_about(const Operators<D, R>& mine, const char* where, bool
         return fmt::format(
             "{}: {} is on {}, but only operators on local layouts can be put "
             "together over a communicator",
-            where, a.name(), layout.describe());
+            where, a.name(), to_string(layout));
       }
       if (!(layout.device() == mine.front().domain().device())) {
         return fmt::format("{}: {} is on {}, but {} is on {}", where, a.name(),

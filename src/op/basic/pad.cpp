@@ -1,5 +1,6 @@
 #include <weft/op/basic/pad.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -14,7 +15,7 @@ namespace {
 template <Scalar T>
 class Pad final : public OperatorNode<T> {
  public:
-  Pad(const Layout& domain, const Layout& range, const std::vector<PadWidth>& widths)
+  Pad(const Layout& domain, const Layout& range, const std::vector<AxisPadding>& widths)
       : OperatorNode<T>("pad", domain, range),
         inside_{domain.box().offset, domain.box().shape},
         strides_(detail::strides_of(range.box().shape)) {
@@ -75,12 +76,12 @@ class Pad final : public OperatorNode<T> {
 }  // namespace
 
 template <Scalar T>
-LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths) {
+LinearOperator<T> pad(const Layout& layout, const std::vector<AxisPadding>& widths) {
   require(static_cast<int>(widths.size()) == layout.ndim(),
           "pad: {} widths given for an array of {}", widths.size(), to_string(layout.shape()));
   Layout range = layout;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
-    const PadWidth width = widths[static_cast<std::size_t>(axis)];
+    const AxisPadding width = widths[static_cast<std::size_t>(axis)];
     require(width.before >= 0 && width.after >= 0, "pad: negative width along axis {}: {}, {}",
             axis, width.before, width.after);
     const index_t n = layout.shape()[axis];
@@ -89,7 +90,7 @@ LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths)
                 !__builtin_add_overflow(extent, width.after, &extent),
             "pad: widths {} and {} along axis {} of {}: more elements than 64 bits can count",
             width.before, width.after, axis, to_string(layout.shape()));
-    range = range.recut(axis, [&](std::span<const index_t> splits) {
+    range = recut(range, axis, [&](std::span<const index_t> splits) {
       std::vector<index_t> padded;
       for (const index_t split : splits) {
         padded.push_back(split == 0 ? 0 : split + width.before + (split == n ? width.after : 0));
@@ -103,7 +104,7 @@ LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths)
 }
 
 #define INSTANTIATE(T) \
-  template LinearOperator<T> pad<T>(const Layout&, const std::vector<PadWidth>&);
+  template LinearOperator<T> pad<T>(const Layout&, const std::vector<AxisPadding>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -1,5 +1,6 @@
 #include <weft/op/basic/restriction.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -105,13 +106,13 @@ LinearOperator<T> restriction(const Layout& layout, std::span<const index_t> ind
     refuse(
         "restriction: index {} follows {}; they must ascend where the axis is cut, and axis {} "
         "of {} is. Redistribute first, or sort them",
-        *unsorted, *(unsorted - 1), axis, layout.describe());
+        *unsorted, *(unsorted - 1), axis, to_string(layout));
   }
   const auto rank_of = [&](index_t position) -> index_t {
     return std::lower_bound(indices.begin(), indices.end(), position) - indices.begin();
   };
   const auto count = static_cast<index_t>(indices.size());
-  const Layout range = layout.recut(axis, [&](std::span<const index_t> splits) {
+  const Layout range = recut(layout, axis, [&](std::span<const index_t> splits) {
     std::vector<index_t> kept(splits.size(), 0);
     for (std::size_t i = 1; i + 1 < splits.size(); ++i) kept[i] = rank_of(splits[i]);
     kept.back() = count;

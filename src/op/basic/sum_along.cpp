@@ -1,5 +1,6 @@
 #include <weft/op/basic/sum_along.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
@@ -21,7 +22,7 @@ template <Scalar T>
 class SumAlong final : public OperatorNode<T> {
  public:
   SumAlong(const Layout& layout, int axis)
-      : OperatorNode<T>(fmt::format("sum along axis {}", axis), layout, layout.without(axis)),
+      : OperatorNode<T>(fmt::format("sum along axis {}", axis), layout, without_axis(layout, axis)),
         axis_(axis),
         lines_(layout.box().shape, axis),
         line_(layout.line_comm(axis)) {

@@ -1,5 +1,6 @@
 #include <weft/op/basic/transpose_axes.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 #include <weft/op/algebra/operator_algebra.hpp>
@@ -67,7 +68,7 @@ LinearOperator<T> transpose_axes(const Layout& layout, const std::vector<int>& a
   for (const int axis : axes) {
     order.push_back(normalize_axis(axis, layout.ndim(), "transpose_axes"));
   }
-  const Layout range = layout.permuted(order);
+  const Layout range = permute_axes(layout, order);
   LinearOperator<T> transposed = std::is_sorted(order.begin(), order.end())
                                      ? identity<T>(layout)
                                      : make_operator<TransposeAxes<T>>(layout, range, order);

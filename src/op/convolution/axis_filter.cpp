@@ -28,7 +28,7 @@ class Direction {
     copy_bytes(coefficients_.data(), layout.device(), rows.coefficients.data(), Device::cpu(),
                rows.coefficients.size() * sizeof(T));
     if (is_whole(layout, axis)) return;
-    std::vector<HaloWidth> widths(static_cast<std::size_t>(layout.ndim()));
+    std::vector<AxisPadding> widths(static_cast<std::size_t>(layout.ndim()));
     widths[static_cast<std::size_t>(axis)] = {first_, taps_ - 1 - first_};
     exchange_.emplace(layout, widths);
   }

@@ -1,5 +1,6 @@
 #include <weft/op/matrix/matrix_mult.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/plan_agreement.hpp"
@@ -76,7 +77,7 @@ class MatrixMult final : public OperatorNode<T> {
 
 void require_matrix(const Layout& layout) {
   require(!layout.is_stack() && layout.ndim() == 2,
-          "matrix_mult: a matrix has two axes, but A is {}", layout.describe());
+          "matrix_mult: a matrix has two axes, but A is {}", to_string(layout));
 }
 
 /// Vectors along an axis of A, cut as A is; all ranks at the same place along the axis have the
@@ -92,7 +93,7 @@ Layout along(const Layout& matrix, int axis, const Shape& shape) {
                     static_cast<int>(matrix.coordinates(rank)[1 - axis]));
     whole = whole && extents.back() == shape[0];
   }
-  if (whole) return matrix.replicated_like(shape);
+  if (whole) return replicated_like(matrix, shape);
   if (std::set<int>(lines.begin(), lines.end()).size() == 1) {
     return Layout::scatter(matrix.comm(), shape, 0, extents).on(matrix.device());
   }
@@ -131,7 +132,7 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOption
   require(layout.grid()[0] == ranks || layout.grid()[1] == ranks,
           "matrix_mult: scattered is for a matrix that is cut along one axis over all ranks, but "
           "A is {}",
-          layout.describe());
+          to_string(layout));
   const auto even = [&](const Shape& shape) {
     return Layout::scatter(layout.comm(), shape).on(layout.device());
   };
@@ -157,9 +158,9 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const Layout& model,
     require(model.box(rank).shape[axis] == model.shape()[axis],
             "matrix_mult along axis {}, which is cut: the model is {}; redistribute it, or use a "
             "matrix that is cut along its columns",
-            axis, model.describe());
+            axis, to_string(model));
   }
-  const Layout range = model.recut(axis, [&](std::span<const index_t>) -> std::vector<index_t> {
+  const Layout range = recut(model, axis, [&](std::span<const index_t>) -> std::vector<index_t> {
     return {0, layout.shape()[0]};
   });
   const detail::AxisExtents lines(model.box().shape, axis);

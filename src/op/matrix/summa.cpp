@@ -1,5 +1,6 @@
 #include <weft/op/matrix/matrix_mult.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -133,18 +134,6 @@ class Summa final : public OperatorNode<T> {
   mutable Buffer<T> of_model_;
 };
 
-/// The same number of splits for another extent, with parts that differ by no more than one.
-std::function<std::vector<index_t>(std::span<const index_t>)> evenly(index_t extent) {
-  return [=](std::span<const index_t> old) {
-    const auto parts = static_cast<index_t>(old.size()) - 1;
-    std::vector<index_t> splits;
-    for (index_t part = 0; part <= parts; ++part) {
-      splits.push_back(extent / parts * part + std::min(part, extent % parts));
-    }
-    return splits;
-  };
-}
-
 }  // namespace
 
 template <Scalar T>
@@ -153,10 +142,10 @@ LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options)
   detail::agree_on_plan("summa", {&layout}, dtype_of<T>,
                         fmt::format("{} columns", options.columns));
   require(!layout.is_stack() && layout.ndim() == 2, "summa: a matrix has two axes, but A is {}",
-          layout.describe());
+          to_string(layout));
   require(options.columns >= 0, "summa: {} columns", options.columns);
-  const Layout range = layout.recut(1, evenly(options.columns));
-  const Layout domain = range.recut(0, evenly(layout.shape()[1]));
+  const Layout range = recut_evenly(layout, 1, options.columns);
+  const Layout domain = recut_evenly(range, 0, layout.shape()[1]);
   return make_operator<Summa<T>>(std::move(matrix), domain, range);
 }
 

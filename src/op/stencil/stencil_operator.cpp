@@ -97,7 +97,7 @@ class StencilPass {
   /// One exchange for each input, with the widths that its matrices need.
   void make_exchanges(const std::vector<AxisMatrix>& matrices) {
     for (int input = 0; input < plan_.inputs; ++input) {
-      std::vector<HaloWidth> widths(at(layout_.ndim()));
+      std::vector<AxisPadding> widths(at(layout_.ndim()));
       for (const AxisMatrix& each : matrices) {
         if (each.domain_part != input || !layout_.is_cut(each.axis)) continue;
         widths[at(each.axis)] = each.matrix.width();
@@ -120,7 +120,7 @@ class StencilPass {
   void add_term(const AxisMatrix& each) {
     const StencilMatrix& matrix = each.matrix;
     const HaloExchange<T>& exchange = std::as_const(exchanges_[at(each.domain_part)]);
-    const HaloWidth width = exchange.width(each.axis);
+    const AxisPadding width = exchange.width(each.axis);
     const int axis = merged_axis_[at(each.axis)];
     const index_t first = layout_.box().offset[each.axis];
     const auto special_rows = static_cast<index_t>(matrix.rows().size()) - 1;
@@ -178,7 +178,7 @@ class StencilPass {
   /// points that need no ghost cells.
   void narrow_boxes(const AxisMatrix& each, const kernels::StencilTerm<Kernel>& term) {
     const index_t extent = plan_.extents[term.axis];
-    const HaloWidth needs = each.matrix.interior_width();
+    const AxisPadding needs = each.matrix.interior_width();
     const auto narrow_to = [&](index_t& begin, index_t& end, index_t from, index_t to) {
       begin = std::clamp(from, begin, extent);
       end = std::clamp(to, begin, std::max(begin, end));

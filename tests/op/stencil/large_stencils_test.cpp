@@ -79,7 +79,7 @@ void for_each_entry(const Shape& shape, const std::vector<Along>& matrices, F f)
 template <Scalar T>
 void check_large(const LinearOperator<T>& a, const Shape& shape,
                  const std::vector<Along>& matrices) {
-  SCOPED_TRACE(a.domain().describe());
+  SCOPED_TRACE(to_string(a.domain()));
   const auto at = [](index_t i) { return static_cast<std::size_t>(i); };
   const index_t columns = shape.count();
   const index_t rows = columns * (a.range().is_stack() ? a.range().part_count() : 1);
