@@ -1,5 +1,7 @@
 #include "bench/data.hpp"
 
+#include "core/hash.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <complex>
@@ -21,10 +23,8 @@ constexpr std::int64_t largest_average_sum = 64;
 constexpr int most_factors = 6;
 
 std::uint64_t mixed(int rank, index_t i) {
-  std::uint64_t x = static_cast<std::uint64_t>(i) * 1000003U + static_cast<std::uint64_t>(rank) + 1;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
+  return detail::mix_bits(static_cast<std::uint64_t>(i) * 1000003U +
+                          static_cast<std::uint64_t>(rank) + 1);
 }
 
 bool is_unsigned(DType dtype) { return dtype >= DType::u8; }

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "array/hash.hpp"
+#include "core/hash.hpp"
 
 #include <string>
 

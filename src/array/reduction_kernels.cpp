@@ -3,6 +3,7 @@
 #include <weft/kernel/for_each.hpp>
 #include <weft/kernel/reduce.hpp>
 
+#include "core/hash.hpp"
 #include "kernel/kernel_math.hpp"
 
 #include <limits>
@@ -120,7 +121,7 @@ void hash(Device device, index_t n, const T* x, std::uint64_t* out) {
       device, n * words, std::uint64_t{0},
       [=] WEFT_KERNEL(index_t i) {
         const std::uint64_t mixed =
-            (bits[i] + 0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(i + 1)) *
+            (bits[i] + detail::golden_ratio_bits * static_cast<std::uint64_t>(i + 1)) *
             0xbf58476d1ce4e5b9U;
         return mixed ^ (mixed >> 31);
       },
