@@ -31,7 +31,7 @@ constexpr index_t many = 1 << 22;
 const Shape line{many};
 const Shape plane{2048, 2048};
 const Shape volume{128, 128, 256};
-// Two ranks have two rows and one row of the first axis, so one thread of a single rank has no row.
+// Three rows, which two threads or ranks cannot share evenly.
 const Shape few{3, many / 4};
 
 template <Scalar T>
