@@ -11,7 +11,7 @@ using namespace weft;
 
 namespace {
 
-// The loops that a careful programmer would write, with the same threads and instructions.
+// Hand-written loops with the same threads and instructions.
 
 void raw_axpy(index_t n, double a, const double* x, double* y) {
 #pragma omp parallel for simd schedule(static)
