@@ -6,11 +6,11 @@
 
 namespace weft::detail {
 
-/// A hash of numbers in their order, the same in every process.
+/// An order-dependent hash of numbers, the same in every process.
 class Hash {
  public:
   Hash& add(std::uint64_t number) {
-    // Finalizer of splitmix64: every bit of the number changes about half of those of the sum.
+    // Finalizer of splitmix64: every bit of the input changes about half of the bits of the output.
     std::uint64_t mixed = value_ + number + 0x9e3779b97f4a7c15U;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
