@@ -1,5 +1,6 @@
 #include "array/layouts.hpp"
 
+#include <weft/array/format.hpp>
 #include <weft/array/layout.hpp>
 #include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
@@ -469,6 +470,9 @@ TEST(Layout, describes_itself) {
       EXPECT_NE(to_string(layout).find("stack"), std::string::npos) << to_string(layout);
     }
     EXPECT_NE(to_string(Layout::scatter(comm, {6, 5}, 1)).find("axis 1"), std::string::npos);
+    const Layout columns = Layout::scatter(comm, {6, 5}, 1);
+    EXPECT_EQ(fmt::format("{}", columns), to_string(columns));
+    EXPECT_EQ(fmt::format("{} {:>8}", AxisPadding{1, 2}, Boundary::edge), "{1, 2}     edge");
   });
 }
 
