@@ -182,7 +182,7 @@ class DirichletLaplacian {
       : halo_(layout, {{1, 1}, {0, 0}, {0, 0}}),
         zeros_(static_cast<std::size_t>(layout.shape()[2])) {}
 
-  void operator()(const DistributedArray<double>& x, DistributedArray<double>& y) {
+  void operator()(const ConstArrayView<double>& x, const ArrayView<double>& y) {
     halo_.run(x);
     const Shape& n = x.local_shape();
     const index_t plane = n[1] * n[2];

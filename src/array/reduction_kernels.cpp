@@ -11,7 +11,7 @@
 namespace weft::kernels {
 namespace {
 
-/// In double, whose range holds the magnitude of any complex<float>.
+/// In double, since the magnitude of a complex<float> may exceed the range of float.
 template <class R>
 WEFT_FUNCTION double wide_abs(R x) {
   return std::abs(static_cast<double>(x));
@@ -32,14 +32,14 @@ WEFT_FUNCTION double square_of(Complex<R> z, double scale) {
   return square_of(z.re, scale) + square_of(z.im, scale);
 }
 
-/// The power of a magnitude; no number but zero and infinity has an infinite one.
+/// The power of a magnitude, clamped so that it is infinite only for zero and infinity.
 WEFT_FUNCTION double power_of(double magnitude, double power) {
   const double result = std::pow(magnitude, power);
   const bool infinite = magnitude == 0 || magnitude == std::numeric_limits<double>::infinity();
   return result > largest_term && !infinite ? largest_term : result;
 }
 
-// Once NaN, always NaN: comparisons with NaN are false.
+// NaN propagates: comparisons with NaN are false.
 struct Larger {
   template <class A>
   WEFT_FUNCTION A operator()(A a, A b) const {
@@ -73,7 +73,7 @@ void dot_plain(Device device, index_t n, const T* x, const T* y, SumOf<T>* out) 
 
 template <class Device, class T>
 void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf<T>* out) {
-  // With z = y the new value is at hand, and need not be read back.
+  // With z = y, the new value need not be read back.
   if (z == y) {
     update_and_reduce_into(
         device, n, SumOf<T>{}, Targets{y},
@@ -210,7 +210,7 @@ void from_ordered_bits(Device device, index_t n, double* x) {
 
 template <class Device, class R>
 void raise(Device device, index_t n, double power, const double* x, R* y) {
-  // The powers in daily use are exact where pow need not be.
+  // Common powers without pow(), which need not be exact.
   if (power == 1) {
     for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(x[i]); });
   } else if (power == 0.5) {
@@ -223,12 +223,12 @@ void raise(Device device, index_t n, double power, const double* x, R* y) {
 
 template <class Device>
 void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term,
-                        const double* ruling, double* out) {
+                        const double* dominant, double* out) {
   reduce_into(
       device, n, 0.0,
       [=] WEFT_KERNEL(index_t i) {
         const bool counts =
-            is_out_of_range(sums[i], term) && (ruling == nullptr || can_scale(ruling[i]));
+            is_out_of_range(sums[i], term) && (dominant == nullptr || can_scale(dominant[i]));
         return counts ? 1.0 : 0.0;
       },
       Add{}, out);
