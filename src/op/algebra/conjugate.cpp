@@ -12,7 +12,7 @@ Update<T> conj_of(Update<T> update) {
   return update;
 }
 
-/// x -> conj(A conj(x)). The output is conjugated in its place, before and after.
+/// y = conj(A conj(x)). The output is conjugated in place, before (if it is read) and after A.
 template <Scalar D, Scalar R>
 class Conjugated final : public OperatorNode<D, R> {
  public:

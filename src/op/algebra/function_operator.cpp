@@ -26,10 +26,11 @@ class FunctionOperator final : public OperatorNode<D, R> {
   }
   void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
                Update<D> update) const override {
-    require(adjoint_ != nullptr, "{}: this operator was made without an adjoint", this->name());
+    require(adjoint_ != nullptr, "adjoint of {}: pass an adjoint function to function_operator",
+            this->name());
     apply(adjoint_, y, x, in_domain_, update);
   }
-  // Nobody knows what functions do.
+  // Functions may do anything.
   bool capturable() const override { return false; }
   Cost cost() const override { return Cost::unknown(); }
 
@@ -54,7 +55,7 @@ template <Scalar D, Scalar R>
 LinearOperator<D, R> function_operator(const Layout& domain, const Layout& range,
                                        OperatorFunction<D, R> forward,
                                        OperatorFunction<R, D> adjoint, const std::string& name) {
-  require(forward != nullptr, "function_operator: {} has no function to go forward with", name);
+  require(forward != nullptr, "function_operator: the forward function of {} is empty", name);
   return make_operator<FunctionOperator<D, R>>(domain, range, std::move(forward),
                                                std::move(adjoint), name);
 }

@@ -6,13 +6,13 @@
 namespace weft {
 namespace {
 
-/// A applied two or more times, between two workspaces.
+/// Aⁿ for n >= 2, with intermediate results in at most two workspaces.
 template <Scalar T>
 class Power final : public OperatorNode<T> {
  public:
   Power(const LinearOperator<T>& a, int n)
       : OperatorNode<T>(fmt::format("power {}", n), a.domain(), a.range()), a_(a), n_(n) {
-    for (int room = 0; room < std::min(n - 1, 2); ++room) {
+    for (int i = 0; i < std::min(n - 1, 2); ++i) {
       between_.emplace_back(a.domain(), uninitialized);
     }
   }
@@ -55,10 +55,10 @@ class Power final : public OperatorNode<T> {
 
 template <Scalar T>
 LinearOperator<T> pow(const LinearOperator<T>& a, int n) {
-  require(n >= 0, "pow: {} to the power of {}; it must not be negative", a.name(), n);
+  require(n >= 0, "pow of {}: the exponent must not be negative, got {}", a.name(), n);
   if (!(a.domain() == a.range())) {
     refuse("pow of {}: {}", a.name(),
-           detail::difference("it takes", a.domain(), "it gives", a.range()));
+           detail::difference("the domain is", a.domain(), "the range is", a.range()));
   }
   if (n == 0) return identity<T>(a.domain());
   if (n == 1 || a.is_zero() || a.is_identity()) return a;

@@ -40,8 +40,9 @@ class Product final : public OperatorNode<D, R> {
 template <Scalar D, Scalar E, Scalar R>
 LinearOperator<D, R> operator*(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b) {
   if (!(a.domain() == b.range())) {
-    refuse("product of {} and {}: {}", a.name(), b.name(),
-           detail::difference("the first takes", a.domain(), "the second gives", b.range()));
+    refuse(
+        "product of {} and {}: {}", a.name(), b.name(),
+        detail::difference("the first has domain", a.domain(), "the second has range", b.range()));
   }
   if (a.is_zero() || b.is_zero()) return zero<D, R>(b.domain(), a.range());
   if constexpr (std::same_as<E, R>) {

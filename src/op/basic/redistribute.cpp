@@ -35,10 +35,10 @@ class Redistribute final : public OperatorNode<T> {
   std::optional<LinearOperator<T>> normal() const override { return identity<T>(this->domain()); }
 
  private:
-  Cost cost_of(const Redistribution<T>& way) const {
+  Cost cost_of(const Redistribution<T>& plan) const {
     const auto elements = this->domain().local_count() + this->range().local_count();
     return {.bytes = sizeof(T) * static_cast<double>(elements),
-            .messages = way.needs_messages() ? 1.0 : 0.0};
+            .messages = plan.needs_messages() ? 1.0 : 0.0};
   }
   static void move(Redistribution<T>& way, const DistributedArray<T>& from, DistributedArray<T>& to,
                    DistributedArray<T>& arrived, Update<T> update) {
@@ -49,7 +49,7 @@ class Redistribute final : public OperatorNode<T> {
 
   mutable Redistribution<T> forward_;
   mutable Redistribution<T> adjoint_;
-  mutable Buffer<T> memory_;  // what arrives, where it is not put straight into the output
+  mutable Buffer<T> memory_;  // receives y = A x if alpha != 1 or beta != 0
   mutable DistributedArray<T> in_domain_;
   mutable DistributedArray<T> in_range_;
 };

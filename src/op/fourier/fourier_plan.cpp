@@ -28,7 +28,7 @@ void require_fourier(Device device, const char* who) {
   if (has_fourier(device)) return;
   throw DeviceError(fmt::format(
       "{}: this build of weft has no FFTW. Install it (on Debian or Ubuntu: libfftw3-dev) and "
-      "configure anew with -D WEFT_FFTW=ON.",
+      "reconfigure with -D WEFT_FFTW=ON.",
       who));
 }
 
