@@ -43,7 +43,7 @@ std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& sh
   if constexpr (with_fftw && !is_complex<X>) {
     auto lanes = dispatch(Device::cpu(), [&](auto tag) -> std::unique_ptr<FourierPlan<X>> {
       if constexpr (std::derived_from<decltype(tag), Cpu>) {
-        if (axes.size() == 1 && lanes_suit<X>(tag, shape, axes[0])) {
+        if (axes.size() == 1 && suits_lane_fft<X>(tag, shape, axes[0])) {
           return make_lane_plan<X>(tag, shape, axes[0]);
         }
       }

@@ -43,7 +43,7 @@ template <std::floating_point F, class Tag>
 std::unique_ptr<FourierPlan<F>> make_lane_plan(Tag tag, const Shape& shape, int axis);
 /// Whether make_lane_plan supports the shape and is faster than FFTW.
 template <std::floating_point F, class Tag>
-bool lanes_suit(Tag tag, const Shape& shape, int axis);
+bool suits_lane_fft(Tag tag, const Shape& shape, int axis);
 
 template <Scalar X>
 std::unique_ptr<FourierPlan<X>> make_cufft_plan(Device device, const Shape& shape,

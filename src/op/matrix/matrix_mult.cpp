@@ -19,7 +19,8 @@ using detail::MatrixSide;
 template <Scalar T>
 class MatrixMult final : public OperatorNode<T> {
  public:
-  /// Multiplies along the middle axis of [outer, columns of A here, inner].
+  /// Multiplies by this rank's block of A along the middle axis of [outer, columns of the block,
+  /// inner].
   MatrixMult(DistributedArray<T> matrix, const Layout& domain, const Layout& range, index_t outer,
              index_t inner, MatrixSide<T> model, MatrixSide<T> data)
       : OperatorNode<T>(fmt::format("matrix_mult by {}", to_string(matrix.shape())), domain, range),
@@ -81,9 +82,9 @@ void require_matrix(const Layout& layout) {
           "matrix_mult: a matrix has two axes, but A is {}", layout.describe());
 }
 
-/// Vectors along an axis of A, cut as A is; all ranks at the same place along the axis have the
-/// same part.
-Layout along(const Layout& matrix, int axis, const Shape& shape) {
+/// A layout whose first axis is distributed as an axis of A. Ranks at the same position along that
+/// axis have copies of the same part.
+Layout vectors_along(const Layout& matrix, int axis, const Shape& shape) {
   const int ranks = matrix.comm().size();
   std::vector<index_t> extents;
   std::vector<int> lines;
@@ -125,8 +126,8 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOption
   const Shape data = with_first(layout.shape()[0], options.other);
   const Comm row = layout.line_comm(1);
   const Comm column = layout.line_comm(0);
-  const Layout domain = along(layout, 1, model);
-  const Layout range = along(layout, 0, data);
+  const Layout domain = vectors_along(layout, 1, model);
+  const Layout range = vectors_along(layout, 0, data);
   if (!options.scattered) return make(domain, range, MatrixSide<T>(column), MatrixSide<T>(row));
 
   const int ranks = layout.comm().size();
@@ -164,8 +165,8 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const Layout& model,
   const Layout range = model.recut(axis, [&](std::span<const index_t>) -> std::vector<index_t> {
     return {0, layout.shape()[0]};
   });
-  const detail::AxisExtents lines(model.box().shape, axis);
-  return make_operator<MatrixMult<T>>(std::move(matrix), model, range, lines.outer, lines.inner,
+  const detail::AxisExtents extents(model.box().shape, axis);
+  return make_operator<MatrixMult<T>>(std::move(matrix), model, range, extents.outer, extents.inner,
                                       MatrixSide<T>(Comm::self()), MatrixSide<T>(Comm::self()));
 }
 

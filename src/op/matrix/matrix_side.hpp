@@ -1,5 +1,7 @@
 #pragma once
 
+// The communication of matrix_mult.cpp.
+
 #include <weft/array/arithmetic.hpp>
 #include <weft/op/operator_node.hpp>
 
@@ -9,15 +11,15 @@
 
 namespace weft::detail {
 
-/// The model or the data of a matrix whose blocks stay on their ranks. The block of this rank is
-/// multiplied with one piece of it, which the ranks of a line have in common.
+/// The model or the data of a distributed matrix. This rank's block of the matrix multiplies one
+/// piece of it, which is common to the ranks of `line`: those with the same columns, or the same
+/// rows.
 template <Scalar T>
 class MatrixSide {
  public:
-  /// The piece is this rank's part of an array of the layout; where the line is cut, each of its
-  /// ranks knows only a part of the sum that the piece is.
+  /// The piece is this rank's part of the array, replicated over the line.
   explicit MatrixSide(Comm line) : line_(std::move(line)) {}
-  /// The piece is the whole array, which the line has between them.
+  /// The piece is the whole array, which is distributed over the line.
   MatrixSide(Comm line, const Layout& layout) : MatrixSide(std::move(line)) {
     if (!has_peers(line_)) return;
     std::vector<index_t> counts;
@@ -53,9 +55,9 @@ class MatrixSide {
 
  private:
   Comm line_;
-  std::optional<Parts> parts_;               // of the piece, where ranks do not have all of it
-  Buffer<T> piece_;                          // then
-  std::optional<DistributedArray<T>> mine_;  // this rank's part of it
+  std::optional<Parts> parts_;               // of the piece, if it is distributed
+  Buffer<T> piece_;                          // if it is distributed
+  std::optional<DistributedArray<T>> mine_;  // view of this rank's part of piece_
 };
 
 }  // namespace weft::detail
