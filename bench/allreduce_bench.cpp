@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "--child") return mpi_child();
 #endif
   bench::Report report(argc, argv, "Allreduce of doubles, 2 threads vs 2 MPI processes");
-  std::map<index_t, bench::Pair> pairs;
+  std::map<index_t, bench::PairedTimes> pairs;
   for (int round = 0; round < rounds; ++round) {
     const auto ours = thread_times();
     const auto theirs = mpi_times(argv[0]);

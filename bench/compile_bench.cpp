@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace bench = weft::bench;
+
 int main(int argc, char** argv) {
   bench::Report report(argc, argv, "Compile time of a program that includes weft/weft.hpp");
   const auto folder = std::filesystem::temp_directory_path() / "weft_compile_bench";

@@ -47,17 +47,18 @@ class PageAligned {
 class Placed {
  public:
   Placed(const Layout& layout, Placement placement)
-      : memory_(placement == Placement::pool ? 0 : layout.local_count()),
-        array_(placement == Placement::pool
-                   ? Array(layout, uninitialized)
-                   : Array::view(layout, memory_.data(), layout.local_count())) {
-    array_.fill(0.0);
+      : pooled_(placement == Placement::pool ? layout.local_count() : 0),
+        aligned_(placement == Placement::pool ? 0 : layout.local_count()),
+        view_(layout, placement == Placement::pool ? pooled_.data() : aligned_.data(),
+              layout.local_count()) {
+    view_.fill(0.0);
   }
-  Array& operator*() { return array_; }
+  const ArrayView<double>& operator*() const { return view_; }
 
  private:
-  PageAligned memory_;
-  Array array_;
+  Buffer<double> pooled_;
+  PageAligned aligned_;
+  ArrayView<double> view_;
 };
 
 struct Measurement {
@@ -71,13 +72,13 @@ struct Measurement {
 bool is_cached(const Shape& shape) { return shape.count() <= 1'000'000; }
 
 /// Copies what `ours` must move at the least: `arrays` arrays, each read or written once.
-bench::Pair against_copies(const Measurement& all, const Comm& comm, const Array& from, Array& to,
-                           int arrays, const std::function<void()>& ours) {
+bench::PairedTimes against_copies(const Measurement& all, const Comm& comm, const Array& from,
+                                  Array& to, int arrays, const std::function<void()>& ours) {
   // Each time takes some milliseconds, and each row about as long as any other.
   const index_t count = all.shape.count();
   const int repeats = static_cast<int>(std::clamp<index_t>((8 << 20) / count, 1, 20));
   const int rounds = all.options.quick ? 15 : count > (8 << 20) ? 7 : 9;
-  bench::Pair pair = bench::compare(
+  bench::PairedTimes pair = bench::compare(
       rounds, repeats,
       [&] {
         ours();

@@ -39,7 +39,7 @@ void compare_arithmetic(bench::Report& report, const std::string& type) {
   const auto raw_copy = timed([&] { copy_bytes(y.data(), gpu, x.data(), gpu, bytes_of(array)); });
   // Both are brought to the same number of bytes read and written.
   const auto compare = [&](const char* name, double arrays, const auto& work) {
-    bench::Pair pair = bench::compare(rounds, repeats, timed(work), raw_copy);
+    bench::PairedTimes pair = bench::compare(rounds, repeats, timed(work), raw_copy);
     for (double& time : pair.baseline) time *= arrays / 2;
     report.add(fmt::format("{} of {}", name, type), "copy of as many bytes", pair, 1 / 0.9);
   };
@@ -62,7 +62,7 @@ void compare_derivatives(bench::Report& report) {
     const auto raw_copy = timed(
         [&] { copy_bytes(other.data(), gpu, x.data(), gpu, bytes_of(4.0 * 1024 * 1024 * 1024)); });
     const auto add = [&](const std::string& what, const auto& work) {
-      bench::Pair pair = bench::compare(rounds, repeats, timed(work), raw_copy);
+      bench::PairedTimes pair = bench::compare(rounds, repeats, timed(work), raw_copy);
       for (double& time : pair.baseline) time *= static_cast<double>(1 + outputs) / 2;
       report.add(what, "copy of as many bytes", pair, 1 / 0.85);
     };
@@ -93,14 +93,15 @@ void compare_cgls(bench::Report& report) {
   fill_random(y, 1);
   Cgls solver(a, y, {.max_iterations = never, .relative_tolerance = 0, .check_every = never});
   const std::size_t bytes = bytes_of(4.0 * static_cast<double>(y.local_count()));
-  const bench::Pair pair = bench::compare(rounds, 1, timed([&] {
-                                            for (int i = 0; i < iterations; ++i) solver.step();
-                                          }),
-                                          timed([&] {
-                                            for (int i = 0; i < iterations * passes / 2; ++i) {
-                                              copy_bytes(x.data(), gpu, y.data(), gpu, bytes);
-                                            }
-                                          }));
+  const bench::PairedTimes pair =
+      bench::compare(rounds, 1, timed([&] {
+                       for (int i = 0; i < iterations; ++i) solver.step();
+                     }),
+                     timed([&] {
+                       for (int i = 0; i < iterations * passes / 2; ++i) {
+                         copy_bytes(x.data(), gpu, y.data(), gpu, bytes);
+                       }
+                     }));
   report.add("cgls, laplacian of 512^3 floats", "copy of as many bytes", pair, 1 / 0.8);
 }
 
@@ -126,13 +127,13 @@ void time_small_cgls(bench::Report& report) {
 /// each copies as many bytes.
 void compare_halo(bench::Report& report, const std::string& name, const Shape& shape, int axis,
                   index_t width) {
-  bench::Pair pair;
+  bench::PairedTimes pair;
   run_threads(2, [&](const Comm& world) {
     const Comm comm = world.on(gpu);
     const Layout layout = Layout::scatter(comm, shape, axis);
     DistributedArray<float> x(layout);
     x.fill(1.0F);
-    std::vector<HaloWidth> widths(3);
+    std::vector<AxisPadding> widths(3);
     widths[static_cast<std::size_t>(axis)] = {width, width};
     HaloExchange<float> halo(layout, widths);
     const index_t count = width * shape.count() / shape[axis];

@@ -26,7 +26,7 @@ void measure(bench::Report& report, const Comm& comm, index_t n) {
   Cgls solver(a, y, {.max_iterations = 1 << 20, .relative_tolerance = 0});
   // Copies go around as many arrays as an iteration does, so that caches help both alike.
   std::vector<DistributedArray<double>> arrays(6, DistributedArray<double>(layout));
-  const bench::Pair pair = bench::compare(
+  const bench::PairedTimes pair = bench::compare(
       rounds, 1,
       [&] {
         for (int i = 0; i < iterations; ++i) solver.step();

@@ -136,7 +136,7 @@ void add_arrays(Cases& cases) {
                          const Layout layout = Layout::scatter(comm, plane);
                          auto x = std::make_shared<X>(numbers<double>(layout));
                          auto halo = std::make_shared<HaloExchange<double>>(
-                             layout, std::vector<HaloWidth>{{64, 64}, {64, 64}},
+                             layout, std::vector<AxisPadding>{{64, 64}, {64, 64}},
                              HaloOptions{.boundary = Boundary::periodic});
                          return [=] { halo->run(*x); };
                        }});
@@ -171,14 +171,14 @@ void add_pointwise(Cases& cases) {
       return restriction<double>(l, indices);
     });
     cases.add_on<double>("pad", shape, [](const Layout& l) {
-      return pad<double>(l, std::vector<PadWidth>(static_cast<std::size_t>(l.ndim()), {7, 9}));
+      return pad<double>(l, std::vector<AxisPadding>(static_cast<std::size_t>(l.ndim()), {7, 9}));
     });
     for (int axis = 0; axis < shape.ndim(); ++axis) {
       cases.add_on<double>(fmt::format("sum_along {}", axis), shape,
                            [=](const Layout& l) { return sum_along<double>(l, {.axis = axis}); });
     }
     cases.add_on<double>("halo", shape, [](const Layout& l) {
-      return halo<double>(l, std::vector<HaloWidth>(static_cast<std::size_t>(l.ndim()), {3, 3}));
+      return halo<double>(l, std::vector<AxisPadding>(static_cast<std::size_t>(l.ndim()), {3, 3}));
     });
     cases.add_on<C, double>("real_part", shape, [](const Layout& l) { return real_part<C>(l); });
     cases.add_on<C>("conjugation", shape, [](const Layout& l) { return conjugation<C>(l); });
@@ -312,7 +312,7 @@ int main(int argc, char** argv) {
   add_matrices(cases);
   for (const Case& each : cases.all) {
     if (!options.has(each.name)) continue;
-    bench::Pair pair;
+    bench::PairedTimes pair;
     for (int turn = 0; turn < (options.quick ? 1 : 3); ++turn) {
       measure(each, 1, 2, 3, pair.ours);
       measure(each, 2, 1, 3, pair.baseline);

@@ -20,8 +20,8 @@ auto with_scalar(DType dtype, F f) {
 }
 
 template <class T>
-DistributedArray<T> view_of(const Layout& layout, BufferRef memory) {
-  return DistributedArray<T>::view(layout, static_cast<T*>(memory.data), memory.count);
+ArrayView<T> view_of(const Layout& layout, BufferRef memory) {
+  return ArrayView<T>(layout, static_cast<T*>(memory.data), memory.count);
 }
 
 // Rows of an array that each rank has; only the first and the last of them travel.
@@ -30,11 +30,11 @@ constexpr index_t rows = 2;
 template <class T>
 Bound bind_halo(const Comm& comm, index_t width, BufferRef in, BufferRef out) {
   struct Work {
-    DistributedArray<T> x;
+    ArrayView<T> x;
     HaloExchange<T> halo;
   };
   const Layout layout = Layout::scatter(comm, {comm.size() * rows, width}).on(in.where);
-  const std::vector<HaloWidth> widths = {HaloWidth{1, 1}, HaloWidth{0, 0}};
+  const std::vector<AxisPadding> widths = {AxisPadding{1, 1}, AxisPadding{0, 0}};
   const auto work = std::make_shared<Work>(Work{
       view_of<T>(layout, in), HaloExchange<T>(layout, widths, {.boundary = Boundary::periodic})});
   const auto collect = [=] {
@@ -49,8 +49,8 @@ Bound bind_halo(const Comm& comm, index_t width, BufferRef in, BufferRef out) {
 template <class T>
 Bound bind_redistribution(const Shape& shape, const Comm& comm, BufferRef in, BufferRef out) {
   struct Work {
-    DistributedArray<T> x;
-    DistributedArray<T> y;
+    ArrayView<T> x;
+    ArrayView<T> y;
     Redistribution<T> move;
   };
   const Layout from = Layout::scatter(comm, shape, 0).on(in.where);

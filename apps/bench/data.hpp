@@ -5,7 +5,7 @@
 // transport adds: the one right result is found here, with 64-bit integers, and compared bit by
 // bit.
 
-#include <weft/comm/transport.hpp>
+#include <weft/comm/reduce_op.hpp>
 
 #include <cstddef>
 #include <optional>

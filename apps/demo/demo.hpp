@@ -3,8 +3,9 @@
 // Problems with a known answer that `weft demo` makes up, solves and checks.
 
 #include <weft/comm/comm.hpp>
-#include <weft/io/report.hpp>
 #include <weft/solve/solver.hpp>
+
+#include "report/report.hpp"
 
 #include <optional>
 #include <string>

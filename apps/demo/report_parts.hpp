@@ -1,11 +1,11 @@
 #pragma once
 
 #include <weft/comm/stats.hpp>
-#include <weft/io/report.hpp>
 #include <weft/solve/solver.hpp>
 
 #include "demo/demo.hpp"
 #include "demo/timed_operator.hpp"
+#include "report/report.hpp"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <weft/array/distributed_array.hpp>
-#include <weft/io/report.hpp>
+
+#include "report/report.hpp"
 
 #include <concepts>
 #include <string>

@@ -37,12 +37,12 @@ class OperatorTimes {
     Node(const std::string& name, const LinearOperator<D, R>& a, std::shared_ptr<OperatorTime> time)
         : OperatorNode<D, R>(name, a.domain(), a.range()), a_(a), time_(std::move(time)) {}
 
-    void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+    void forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                  Update<R> update) const override {
       ++time_->forwards;
       time_->forward_seconds += seconds(y.device(), [&] { a_.forward(x, y, update); });
     }
-    void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+    void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                  Update<D> update) const override {
       ++time_->adjoints;
       time_->adjoint_seconds += seconds(x.device(), [&] { a_.adjoint(y, x, update); });

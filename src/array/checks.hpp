@@ -12,7 +12,7 @@ inline void require_equal(const Layout& a, const Layout& b, const char* where) {
   require(a.device() == b.device(), "{}: one array is on {}, the other on {}", where,
           to_string(a.device()), to_string(b.device()));
   refuse("{}: the layouts differ: {}; {}. Use redistribute() to bring one to the other", where,
-         a.describe(), b.describe());
+         to_string(a), to_string(b));
 }
 
 }  // namespace weft::detail

@@ -1,5 +1,6 @@
 #include <weft/array/reductions.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 
@@ -64,7 +65,7 @@ ScaledSum sum_of(const ScaledSum& a, const ScaledSum& b, double order, NormTerm 
 }
 
 template <class T>
-double sum_terms(const Share& share, const DistributedArray<T>& x, NormTerm term, double power,
+double sum_terms(const Share& share, const ConstArrayView<T>& x, NormTerm term, double power,
                  double scale) {
   return share.reduce(
       0.0, ReduceOp::sum, [](double a, double b) { return a + b; },
@@ -77,7 +78,7 @@ double sum_terms(const Share& share, const DistributedArray<T>& x, NormTerm term
 }
 
 template <class T>
-double extreme_magnitude(const Share& share, const DistributedArray<T>& x, NormTerm term) {
+double extreme_magnitude(const Share& share, const ConstArrayView<T>& x, NormTerm term) {
   const bool smallest = term == NormTerm::smallest;
   const auto combine = [smallest](std::int64_t a, std::int64_t b) {
     return smallest ? std::min(a, b) : std::max(a, b);
@@ -96,8 +97,7 @@ double extreme_magnitude(const Share& share, const DistributedArray<T>& x, NormT
 /// The sum of powers. Where it has left the range of numbers, which its root may not have, it is
 /// taken again of scaled elements.
 template <class T>
-ScaledSum sum_powers(const Share& share, const DistributedArray<T>& x, NormTerm term,
-                     double order) {
+ScaledSum sum_powers(const Share& share, const ConstArrayView<T>& x, NormTerm term, double order) {
   const double sum = sum_terms(share, x, term, order, 1);
   if (!may_leave_range<T>(order) || !kernels::is_out_of_range(sum, term)) return {1, sum};
   const double ruling = extreme_magnitude(share, x, ruling_term(order));
@@ -128,7 +128,7 @@ void reduce_terms(const Comm& line, Buffer<double>& terms, NormTerm term) {
 template <class T>
 class LineNorms {
  public:
-  LineNorms(const DistributedArray<T>& x, int axis, double order)
+  LineNorms(const ConstArrayView<T>& x, int axis, double order)
       : x_(x),
         order_(order),
         term_(term_of(order, "norm_along")),
@@ -137,7 +137,7 @@ class LineNorms {
         inner_(x.local_shape().count(axis + 1, x.shape().ndim())),
         line_(x.layout().line_comm(axis)) {}
 
-  void into(DistributedArray<Real<T>>& result) const {
+  void into(const ArrayView<Real<T>>& result) const {
     const Buffer<double> terms = sums(term_, nullptr);
     const bool rooted = term_ == NormTerm::square || term_ == NormTerm::power;
     dispatch(x_.device(), [&](auto device) {
@@ -165,7 +165,7 @@ class LineNorms {
            }) > 0;
   }
   /// Takes the sums again of scaled elements; those that were within the range of numbers stay.
-  void rescue(const Buffer<double>& terms, DistributedArray<Real<T>>& result) const {
+  void rescue(const Buffer<double>& terms, const ArrayView<Real<T>>& result) const {
     const Buffer<double> ruling = sums(ruling_term(order_), nullptr);
     if (!any_out_of_range(terms, ruling.data())) return;  // lines of zeros, most likely
     const Buffer<double> scaled = sums(NormTerm::power, ruling.data());
@@ -175,7 +175,7 @@ class LineNorms {
     });
   }
 
-  const DistributedArray<T>& x_;
+  const ConstArrayView<T>& x_;
   double order_;
   NormTerm term_;
   index_t outer_;
@@ -187,7 +187,7 @@ class LineNorms {
 }  // namespace
 
 template <Scalar T>
-double norm(const DistributedArray<T>& x, double order) {
+double norm(const ConstArrayView<T>& x, double order) {
   const NormTerm term = term_of(order, "norm");
   detail::verify_if_checking("norm", x);
   const bool rooted = term == NormTerm::square || term == NormTerm::power;
@@ -210,19 +210,19 @@ double norm(const DistributedArray<T>& x, double order) {
 }
 
 template <Scalar T>
-DistributedArray<Real<T>> norm_along(const DistributedArray<T>& x, int axis, double order) {
+DistributedArray<Real<T>> norm_along(const ConstArrayView<T>& x, int axis, double order) {
   detail::agree_on_plan("norm_along", {&x.layout()}, dtype_of<T>,
                         fmt::format("axis {}, order {}", axis, order));
   axis = normalize_axis(axis, x.shape().ndim(), "norm_along");
   if (x.comm().checks_calls()) verify_replicas(x);
-  DistributedArray<Real<T>> result(x.layout().without(axis), uninitialized);
+  DistributedArray<Real<T>> result(without_axis(x.layout(), axis), uninitialized);
   LineNorms<T>(x, axis, order).into(result);
   return result;
 }
 
-#define INSTANTIATE(T)                                         \
-  template double norm<T>(const DistributedArray<T>&, double); \
-  template DistributedArray<Real<T>> norm_along<T>(const DistributedArray<T>&, int, double);
+#define INSTANTIATE(T)                                       \
+  template double norm<T>(const ConstArrayView<T>&, double); \
+  template DistributedArray<Real<T>> norm_along<T>(const ConstArrayView<T>&, int, double);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -36,7 +36,7 @@ void agree_on_plan(const char* who, std::initializer_list<const Layout*> layouts
   for (const Layout* layout : layouts) hash.add(layout->hash());
   comm.agree_on(hash.value(), [&] {
     std::string text;
-    for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + layout->describe();
+    for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + to_string(*layout);
     return fmt::format("{} of {} {}{}{}", who, to_string(dtype), text, options.empty() ? "" : ", ",
                        options);
   });

@@ -7,6 +7,7 @@
 #include "array/checks.hpp"
 #include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
+#include "comm/peer_reader.hpp"
 
 #include <algorithm>
 
@@ -59,7 +60,7 @@ bool moves_between_ranks(const Layout& source, const std::vector<int>& group,
 /// they lie in the buffer that is sent or received. Where every region is one run of the array,
 /// that is the array.
 template <Scalar T>
-class Redistribution<T>::Plan final : public PeerReader {
+class Redistribution<T>::Plan final : public detail::PeerReader {
  public:
   Plan(const Layout& from, const Layout& to)
       : from_(from),
@@ -67,7 +68,7 @@ class Redistribution<T>::Plan final : public PeerReader {
         comm_(from.group_comm()),
         group_(sources_of(from)),
         messages_(moves_between_ranks(from, group_, to)),
-        direct_(comm_.shares_memory(from.device())) {
+        direct_(detail::shares_memory(comm_, from.device())) {
     const int rank = from.comm().rank();
     for (const int peer : group_) {
       outgoing_.add(transfer(from, rank, to, peer), from.box(), peer == rank);
@@ -80,15 +81,15 @@ class Redistribution<T>::Plan final : public PeerReader {
     if (!incoming_.in_place) received_ = Buffer<T>(incoming_.parts.extent(), to.device());
   }
 
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y) {
     target_ = y.data();
     if (!messages_) {
       read(comm_.rank(), x.data());
       return;
     }
     if (direct_) {
-      comm_.read_peers(ConstBufferRef(x.data(), x.local_count(), from_.device()), outgoing_.parts,
-                       incoming_.parts, *this);
+      detail::read_peers(comm_, ConstBufferRef(x.data(), x.local_count(), from_.device()),
+                         outgoing_.parts, incoming_.parts, *this);
       return;
     }
     read(comm_.rank(), x.data());
@@ -200,7 +201,7 @@ bool Redistribution<T>::needs_messages() const {
 }
 
 template <Scalar T>
-void Redistribution<T>::run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+void Redistribution<T>::run(const ConstArrayView<T>& x, const ArrayView<T>& y) {
   require(from_.valid(), "the Redistribution has been moved from");
   detail::require_equal(x.layout(), from_, "Redistribution::run");
   detail::require_equal(y.layout(), to_, "Redistribution::run");

@@ -89,7 +89,7 @@ A reduce_array(const Layout& layout, A identity, ReduceOp op, Combine combine, L
 
 /// With WEFT_CHECK=1, that ranks reduce the same array, and have the same copies of it.
 template <Scalar T>
-void verify_if_checking(const char* who, const DistributedArray<T>& x) {
+void verify_if_checking(const char* who, const ConstArrayView<T>& x) {
   if (!x.comm().checks_calls()) return;
   agree_on_plan(who, {&x.layout()}, dtype_of<T>);
   verify_replicas(x);

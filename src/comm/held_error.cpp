@@ -7,7 +7,7 @@
 namespace weft::detail {
 
 void HeldError::rethrow(Transport& transport) {
-  heard_ = true;
+  reported_ = true;
   if (error_ != nullptr) std::rethrow_exception(error_);
   const std::string reason = fmt::format(
       "this rank went on after an error that had left its {} unfinished", to_string(*unfinished_));

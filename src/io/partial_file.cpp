@@ -74,12 +74,4 @@ void PartialFile::replace_target() {
   sync_folder(split_path(target_).folder);
 }
 
-void replace_file(const std::string& path, std::string_view bytes) {
-  PartialFile partial(path);
-  const File file = partial.create();
-  file.write(bytes.data(), static_cast<index_t>(bytes.size()), 0);
-  file.sync();
-  partial.replace_target();
-}
-
 }  // namespace weft::detail

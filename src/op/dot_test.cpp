@@ -26,7 +26,7 @@ namespace {
 /// The rounding errors of f(3 v) differ from those of 3 f(v), while f(2 v) = 2 f(v) bit by bit.
 /// Returns 0 if the latter does not hold, since f is not linear then.
 template <Scalar T, Scalar U, class F>
-double rounding_of(F f, const DistributedArray<T>& v, const DistributedArray<U>& of_v) {
+double rounding_of(F f, const ConstArrayView<T>& v, const ConstArrayView<U>& of_v) {
   // All ranks call f equally often, even if groups of ranks get different results.
   DistributedArray<U> out(of_v.layout(), uninitialized);
   f(2 * v, out);

@@ -16,7 +16,7 @@ namespace {
 /// Checks the arguments of forward and adjoint.
 template <class T, class U>
 void check(const char* call, const std::string& name, const Layout& takes, const Layout& gives,
-           const DistributedArray<T>& in, const DistributedArray<U>& out) {
+           const ConstArrayView<T>& in, const ConstArrayView<U>& out) {
   if (!(in.layout() == takes)) {
     refuse("{} of {}: {}", call, name,
            detail::difference("the operator expects", takes, "the input is", in.layout()));
@@ -48,9 +48,9 @@ void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
   const Cost cost = node.cost();
   const bool square = node.domain() == node.range() && node.domain_type() == node.range_type();
   text += fmt::format("{:{}}{}: {} {}", "", 2 * depth, node.name(), to_string(node.domain_type()),
-                      node.domain().describe());
+                      to_string(node.domain()));
   if (!square) {
-    text += fmt::format(" -> {} {}", to_string(node.range_type()), node.range().describe());
+    text += fmt::format(" -> {} {}", to_string(node.range_type()), to_string(node.range()));
   }
   text +=
       fmt::format("; {} flops, {} bytes, {} message{}\n", with_unit(cost.flops),
@@ -107,14 +107,14 @@ std::optional<LinearOperator<D, D>> OperatorNode<D, R>::normal() const {
 }
 
 template <Scalar D, Scalar R>
-void LinearOperator<D, R>::forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+void LinearOperator<D, R>::forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                                    Update<R> update) const {
   check("forward", name(), domain(), range(), x, y);
   node_->forward(x, y, update);
 }
 
 template <Scalar D, Scalar R>
-void LinearOperator<D, R>::adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+void LinearOperator<D, R>::adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                                    Update<D> update) const {
   check("adjoint", name(), range(), domain(), y, x);
   node_->adjoint(y, x, update);

@@ -14,7 +14,7 @@ T conj_of(T number) {
 
 /// y = beta y; with beta = 0, y is not read.
 template <Scalar T>
-void scale_or_clear(T beta, DistributedArray<T>& y) {
+void scale_or_clear(T beta, const Output<T>& y) {
   if (beta == T{}) {
     y.fill(T{});
   } else if (beta != T{1}) {
@@ -24,7 +24,7 @@ void scale_or_clear(T beta, DistributedArray<T>& y) {
 
 /// y = alpha x + beta y.
 template <Scalar T>
-void put(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+void put(const ConstArrayView<T>& x, const Output<T>& y, Update<T> update) {
   if (update.is_plain()) {
     copy(x, y);
   } else {

@@ -35,11 +35,11 @@ struct Cg<T>::State {
   static constexpr int slot_count = 2 * bank_size;
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
-  State(const LinearOperator<T>& the_operator, DistributedArray<T> data,
+  State(const LinearOperator<T>& the_operator, const ConstArrayView<T>& data,
         const CgOptions<T>& options)
       : a(the_operator),
         m(options.preconditioner),
-        y(std::move(data)),
+        y(data),
         r(y.layout(), uninitialized),
         q(y.layout()),
         p(y.layout()),
@@ -57,7 +57,7 @@ struct Cg<T>::State {
 
   LinearOperator<T> a;
   std::optional<LinearOperator<T>> m;
-  DistributedArray<T> y;
+  ConstArrayView<T> y;
   DistributedArray<T> r;                 // y - A x
   DistributedArray<T> q;                 // A p
   DistributedArray<T> p;                 // the direction of the step
@@ -69,14 +69,14 @@ struct Cg<T>::State {
 };
 
 template <Scalar T>
-Cg<T>::Cg(const LinearOperator<T>& a, DistributedArray<T> y, const SolverOptions& options,
+Cg<T>::Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options,
           const CgOptions<T>& cg_options)
     : Solver<T>("cg", require_square(a).domain(), a.range(), cg_options.x0, options,
                 a.capturable() &&
                     (!cg_options.preconditioner || cg_options.preconditioner->capturable())) {
   detail::check_problem("cg", a, y);
   detail::check_preconditioner("cg", cg_options.preconditioner, a.domain());
-  state_ = std::make_unique<State>(a, std::move(y), cg_options);
+  state_ = std::make_unique<State>(a, y, cg_options);
 
   State& state = *state_;
   copy(state.y, state.r);
@@ -212,16 +212,16 @@ void Cg<T>::visit_own_state(StateVisitor& visitor) {
 }
 
 template <Scalar T>
-Solution<T> cg(const LinearOperator<T>& a, const DistributedArray<T>& y,
-               const SolverOptions& options, const CgOptions<T>& cg_options) {
-  Cg<T> solver(a, detail::borrowed(y), options, cg_options);
+Solution<T> cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options,
+               const CgOptions<T>& cg_options) {
+  Cg<T> solver(a, y, options, cg_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(T)                                                          \
-  template class Cg<T>;                                                         \
-  template Solution<T> cg(const LinearOperator<T>&, const DistributedArray<T>&, \
+#define INSTANTIATE(T)                                                        \
+  template class Cg<T>;                                                       \
+  template Solution<T> cg(const LinearOperator<T>&, const ConstArrayView<T>&, \
                           const SolverOptions&, const CgOptions<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

@@ -20,12 +20,12 @@ struct Cgls<D, R>::State {
   static constexpr int slot_count = 2 * bank_size;
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
-  State(const LinearOperator<D, R>& the_operator, DistributedArray<R> data,
+  State(const LinearOperator<D, R>& the_operator, const ConstArrayView<R>& data,
         const CglsOptions<D>& options)
       : a(the_operator),
         m(options.preconditioner),
         damp(options.damp),
-        y(std::move(data)),
+        y(data),
         r(y.layout(), uninitialized),
         q(y.layout(), uninitialized),
         p(a.domain(), uninitialized),
@@ -56,7 +56,7 @@ struct Cgls<D, R>::State {
   LinearOperator<D, R> a;
   std::optional<LinearOperator<D>> m;
   double damp;
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<R> r;                 // y - A x
   DistributedArray<R> q;                 // A p
   DistributedArray<D> p;                 // the direction of the next step
@@ -69,8 +69,8 @@ struct Cgls<D, R>::State {
 };
 
 template <Scalar D, Scalar R>
-Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options,
-                 const CglsOptions<D>& cgls_options)
+Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+                 const SolverOptions& options, const CglsOptions<D>& cgls_options)
     : Solver<D>("cgls", a.domain(), a.range(), cgls_options.x0, options,
                 a.capturable() &&
                     (!cgls_options.preconditioner || cgls_options.preconditioner->capturable())) {
@@ -79,7 +79,7 @@ Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const Sol
           damp);
   detail::check_problem("cgls", a, y);
   detail::check_preconditioner("cgls", cgls_options.preconditioner, a.domain());
-  state_ = std::make_unique<State>(a, std::move(y), cgls_options);
+  state_ = std::make_unique<State>(a, y, cgls_options);
 
   State& state = *state_;
   copy(state.y, state.r);
@@ -200,16 +200,16 @@ void Cgls<D, R>::restore_partial_sums() {
 }
 
 template <Scalar D, Scalar R>
-Solution<D> cgls(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options, const CglsOptions<D>& cgls_options) {
-  Cgls<D, R> solver(a, detail::borrowed(y), options, cgls_options);
+  Cgls<D, R> solver(a, y, options, cgls_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(D, R)                                                            \
-  template class Cgls<D, R>;                                                         \
-  template Solution<D> cgls(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                          \
+  template class Cgls<D, R>;                                                       \
+  template Solution<D> cgls(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                             const SolverOptions&, const CglsOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

@@ -24,7 +24,7 @@ class Checkpoint {
   /// Something that iterates depend on, by which the problem is recognised.
   void depends_on(std::string_view name, double value);
   template <Scalar T>
-  void depends_on(std::string_view name, const DistributedArray<T>& array, bool by_operators);
+  void depends_on(std::string_view name, const ConstArrayView<T>& array, bool by_operators);
 
   struct Resumed {
     std::vector<SolverStatus> history;

@@ -75,11 +75,11 @@ struct ProximalGradient<D, R>::State {
   static constexpr int domain_sums = 4;
   using Seen = std::array<double, slot_count>;
 
-  State(const LinearOperator<D, R>& the_operator, DistributedArray<R> data,
+  State(const LinearOperator<D, R>& the_operator, const ConstArrayView<R>& data,
         DistributedArray<D>& start, bool has_momentum, const IstaOptions<D>& ista_options)
       : a(the_operator),
         options(ista_options),
-        y(std::move(data)),
+        y(data),
         x(start),
         next(a.domain(), uninitialized),
         r(a.range(), uninitialized),
@@ -121,7 +121,7 @@ struct ProximalGradient<D, R>::State {
   double safe_step();
   double long_step();
   void sum_penalty_on_x();
-  void step_from(const DistributedArray<D>& start, double weight);
+  void step_from(const ConstArrayView<D>& start, double weight);
   void sum_changes();
   void finish_sums();
   void try_step(double weight);
@@ -131,7 +131,7 @@ struct ProximalGradient<D, R>::State {
 
   LinearOperator<D, R> a;
   IstaOptions<D> options;
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<D>& x;
   DistributedArray<D> next;               // Aᴴ(y - A z), and then x'
   DistributedArray<R> r;                  // y - A x
@@ -215,7 +215,7 @@ void ProximalGradient<D, R>::State::sum_penalty_on_x() {
 
 /// next = x' from the gradient in it.
 template <Scalar D, Scalar R>
-void ProximalGradient<D, R>::State::step_from(const DistributedArray<D>& start, double weight) {
+void ProximalGradient<D, R>::State::step_from(const ConstArrayView<D>& start, double weight) {
   if (c) {
     axpby(1, start, static_cast<Real<D>>(step), next);
     options.sparsifier->forward(next, *c);
@@ -297,15 +297,15 @@ void ProximalGradient<D, R>::State::advance() {
 
 template <Scalar D, Scalar R>
 ProximalGradient<D, R>::ProximalGradient(const char* name, Momentum momentum,
-                                         const LinearOperator<D, R>& a, DistributedArray<R> y,
+                                         const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                          const SolverOptions& options,
                                          const IstaOptions<D>& ista_options)
     : Solver<D>(name, a.domain(), a.range(), ista_options.x0, options,
                 is_capturable(a, ista_options)) {
   detail::check_problem(name, a, y);
   check_options(name, ista_options, a.domain());
-  state_ = std::make_unique<State>(a, std::move(y), this->own_x(), momentum == Momentum::nesterov,
-                                   ista_options);
+  state_ =
+      std::make_unique<State>(a, y, this->own_x(), momentum == Momentum::nesterov, ista_options);
   objective_.reserve(this->history().capacity());
   state_->begin();
   if (options.checkpoint) tell_problem();
@@ -431,26 +431,26 @@ void ProximalGradient<D, R>::visit_own_state(StateVisitor& visitor) {
 }
 
 template <Scalar D, Scalar R>
-Solution<D> ista(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> ista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options, const IstaOptions<D>& ista_options) {
-  Ista<D, R> solver(a, detail::borrowed(y), options, ista_options);
+  Ista<D, R> solver(a, y, options, ista_options);
   solver.run();
   return std::move(solver).solution();
 }
 
 template <Scalar D, Scalar R>
-Solution<D> fista(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> fista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                   const SolverOptions& options, const IstaOptions<D>& ista_options) {
-  Fista<D, R> solver(a, detail::borrowed(y), options, ista_options);
+  Fista<D, R> solver(a, y, options, ista_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(D, R)                                                             \
-  template class ProximalGradient<D, R>;                                              \
-  template Solution<D> ista(const LinearOperator<D, R>&, const DistributedArray<R>&,  \
-                            const SolverOptions&, const IstaOptions<D>&);             \
-  template Solution<D> fista(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                           \
+  template class ProximalGradient<D, R>;                                            \
+  template Solution<D> ista(const LinearOperator<D, R>&, const ConstArrayView<R>&,  \
+                            const SolverOptions&, const IstaOptions<D>&);           \
+  template Solution<D> fista(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                              const SolverOptions&, const IstaOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

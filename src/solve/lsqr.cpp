@@ -50,7 +50,7 @@ struct Lsqr<D, R>::State {
   // The sums among LsqrNumbers.
   enum Slot : int { uu, tt, xx, ww, vv };
 
-  State(const LinearOperator<D, R>& the_operator, DistributedArray<R> data,
+  State(const LinearOperator<D, R>& the_operator, const ConstArrayView<R>& data,
         const SolverOptions& options, const LsqrOptions<D>& lsqr_options)
       : a(the_operator),
         damp(lsqr_options.damp),
@@ -58,7 +58,7 @@ struct Lsqr<D, R>::State {
         atol(lsqr_options.atol.value_or(options.relative_tolerance)),
         btol(lsqr_options.btol.value_or(options.relative_tolerance)),
         condition_limit(lsqr_options.condition_limit),
-        y(std::move(data)),
+        y(data),
         u(y.layout(), uninitialized),
         q(y.layout(), uninitialized),
         v(a.domain()),
@@ -81,7 +81,7 @@ struct Lsqr<D, R>::State {
 
   /// u = factor q / alpha - (alpha / beta) u, and |u|²; u may be the tail.
   template <Scalar T>
-  void extend_u(const detail::SumInto& into, double factor, const DistributedArray<T>& of,
+  void extend_u(const detail::SumInto& into, double factor, const ConstArrayView<T>& of,
                 DistributedArray<T>& to) {
     extend(into, &numbers()->alpha, &numbers()->beta, factor, of, to);
   }
@@ -89,7 +89,7 @@ struct Lsqr<D, R>::State {
   void extend_v() { extend(of_domain(vv), &numbers()->beta, &numbers()->alpha, 1, s, v); }
   template <Scalar T>
   void extend(const detail::SumInto& into, const double* other, const double* own, double factor,
-              const DistributedArray<T>& of, DistributedArray<T>& to) {
+              const ConstArrayView<T>& of, DistributedArray<T>& to) {
     const double* runs = &numbers()->runs;
     into([&](auto device, index_t first, index_t n, double* out) {
       kernels::lsqr_extend(device, detail::reals_in<T> * n, runs, other, own, factor,
@@ -118,7 +118,7 @@ struct Lsqr<D, R>::State {
   double atol;
   double btol;
   double condition_limit;
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<R> u;  // beta times the left vector of the bidiagonalisation
   DistributedArray<R> q;  // A v
   DistributedArray<D> v;  // alpha times the right one
@@ -137,18 +137,18 @@ struct Lsqr<D, R>::State {
 };
 
 template <Scalar D, Scalar R>
-Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options,
-                 const LsqrOptions<D>& lsqr_options)
+Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+                 const SolverOptions& options, const LsqrOptions<D>& lsqr_options)
     : Solver<D>("lsqr", a.domain(), a.range(), lsqr_options.x0, options, a.capturable()) {
   check_lsqr_options(lsqr_options);
   detail::check_problem("lsqr", a, y);
-  state_ = std::make_unique<State>(a, std::move(y), options, lsqr_options);
+  state_ = std::make_unique<State>(a, y, options, lsqr_options);
 
   State& state = *state_;
   copy(state.y, state.u);
   state.y_norm = norm(state.y);
   if (!state.starts_from_zero) {
-    const DistributedArray<D>& x = this->x();
+    const ConstArrayView<D>& x = this->x();
     a.forward(x, state.q);
     axpy(-1, state.q, state.u);
     const double x_norm = norm(x);
@@ -310,9 +310,9 @@ void Lsqr<D, R>::visit_own_state(StateVisitor& visitor) {
 }
 
 template <Scalar D, Scalar R>
-LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                      const SolverOptions& options, const LsqrOptions<D>& lsqr_options) {
-  Lsqr<D, R> solver(a, detail::borrowed(y), options, lsqr_options);
+  Lsqr<D, R> solver(a, y, options, lsqr_options);
   solver.run();
   const LsqrEstimates estimates = solver.estimates();
   std::optional<DistributedArray<Real<D>>> variance;
@@ -320,9 +320,9 @@ LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const DistributedArray<R>& y
   return {std::move(solver).solution(), estimates, std::move(variance)};
 }
 
-#define INSTANTIATE(D, R)                                                                \
-  template class Lsqr<D, R>;                                                             \
-  template LsqrSolution<D> lsqr(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                              \
+  template class Lsqr<D, R>;                                                           \
+  template LsqrSolution<D> lsqr(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                                 const SolverOptions&, const LsqrOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

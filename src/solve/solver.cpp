@@ -99,7 +99,7 @@ void AnySolver::depends_on(std::string_view name, double value) {
 }
 
 template <Scalar T>
-void AnySolver::depends_on(std::string_view name, const DistributedArray<T>& array, Origin origin) {
+void AnySolver::depends_on(std::string_view name, const ConstArrayView<T>& array, Origin origin) {
   if (checkpoint_) checkpoint_->depends_on(name, array, origin == Origin::computed);
 }
 
@@ -236,10 +236,10 @@ void AnySolver::visit_state(StateVisitor& visitor) {
 
 template <Scalar D>
 Solver<D>::Solver(const std::string& name, const Layout& domain, const Layout& range,
-                  const std::optional<DistributedArray<D>>& x0, const SolverOptions& options,
+                  const std::optional<ConstArrayView<D>>& x0, const SolverOptions& options,
                   bool capturable)
     : AnySolver(name, domain, range, options, capturable),
-      x_(x0 ? *x0 : DistributedArray<D>(domain)) {
+      x_(x0 ? x0->copy() : DistributedArray<D>(domain)) {
   if (!(x_.layout() == domain)) {
     refuse("{}: {}", name, detail::difference("the operator takes", domain, "x0 is", x_.layout()));
   }
@@ -271,7 +271,7 @@ Solution<D> Solver<D>::described(DistributedArray<D> x, Norms norms) const {
 
 #define INSTANTIATE(D)      \
   template class Solver<D>; \
-  template void AnySolver::depends_on(std::string_view, const DistributedArray<D>&, Origin);
+  template void AnySolver::depends_on(std::string_view, const ConstArrayView<D>&, Origin);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

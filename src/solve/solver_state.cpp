@@ -14,12 +14,12 @@ class Collector final : public StateVisitor {
  public:
   explicit Collector(SolverState& state) : state_(state) {}
 
-  void visit(std::string_view name, DistributedArray<float>& x) override { add(name, x); }
-  void visit(std::string_view name, DistributedArray<double>& x) override { add(name, x); }
-  void visit(std::string_view name, DistributedArray<std::complex<float>>& x) override {
+  void visit(std::string_view name, const ArrayView<float>& x) override { add(name, x); }
+  void visit(std::string_view name, const ArrayView<double>& x) override { add(name, x); }
+  void visit(std::string_view name, const ArrayView<std::complex<float>>& x) override {
     add(name, x);
   }
-  void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
+  void visit(std::string_view name, const ArrayView<std::complex<double>>& x) override {
     add(name, x);
   }
   void visit(std::string_view name, BufferRef numbers, index_t common) override {
@@ -31,7 +31,7 @@ class Collector final : public StateVisitor {
 
  private:
   template <Scalar T>
-  void add(std::string_view name, DistributedArray<T>& x) {
+  void add(std::string_view name, const ArrayView<T>& x) {
     add_leaves(state_.arrays, std::string(name), x);
   }
 
@@ -74,6 +74,19 @@ std::uint64_t sum_of_words(const std::byte* data, index_t bytes, index_t place) 
   return sum;
 }
 
+template <Scalar T, class View>
+void collect(std::vector<StateArray>& leaves, const std::string& name, const View& x) {
+  if (!x.layout().is_stack()) {
+    void* writable = nullptr;
+    if constexpr (std::same_as<View, ArrayView<T>>) writable = x.data();
+    leaves.push_back({name, dtype_of<T>, x.layout(), x.data(), writable});
+    return;
+  }
+  for (int index = 0; index < x.layout().part_count(); ++index) {
+    collect<T>(leaves, fmt::format("{}[{}]", name, index), x.part(index));
+  }
+}
+
 }  // namespace
 
 SolverState::SolverState(AnySolver& solver) {
@@ -82,14 +95,14 @@ SolverState::SolverState(AnySolver& solver) {
 }
 
 template <Scalar T>
-void add_leaves(std::vector<StateArray>& leaves, const std::string& name, DistributedArray<T>& x) {
-  if (!x.layout().is_stack()) {
-    leaves.push_back({name, dtype_of<T>, x.layout(), x.data()});
-    return;
-  }
-  for (int index = 0; index < x.layout().part_count(); ++index) {
-    add_leaves(leaves, fmt::format("{}[{}]", name, index), x.part(index));
-  }
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name,
+                const ConstArrayView<T>& x) {
+  collect<T>(leaves, name, x);
+}
+
+template <Scalar T>
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name, const ArrayView<T>& x) {
+  collect<T>(leaves, name, x);
 }
 
 HostCopy::HostCopy(const void* data, Device device, index_t bytes)
@@ -140,8 +153,10 @@ std::uint64_t checksum_of(const void* data, index_t bytes, index_t word, index_t
                    : sum_of_words<std::uint64_t>(first, bytes, place);
 }
 
-#define INSTANTIATE(T) \
-  template void add_leaves(std::vector<StateArray>&, const std::string&, DistributedArray<T>&);
+#define INSTANTIATE(T)                                                   \
+  template void add_leaves(std::vector<StateArray>&, const std::string&, \
+                           const ConstArrayView<T>&);                    \
+  template void add_leaves(std::vector<StateArray>&, const std::string&, const ArrayView<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

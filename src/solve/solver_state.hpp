@@ -15,7 +15,8 @@ struct StateArray {
   std::string name;
   DType dtype;
   Layout layout;
-  void* data;
+  const void* data;
+  void* writable;  // the same memory; null for an array that is only read
 
   /// This rank's elements count in sums over all ranks: of copies, those of rank 0 do.
   bool counts_here() const {
@@ -45,7 +46,10 @@ struct SolverState {
 };
 
 template <Scalar T>
-void add_leaves(std::vector<StateArray>& leaves, const std::string& name, DistributedArray<T>& x);
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name,
+                const ConstArrayView<T>& x);
+template <Scalar T>
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name, const ArrayView<T>& x);
 
 /// This rank's elements where the host can read them.
 class HostCopy {

@@ -32,7 +32,7 @@ void check_options(const TotalVariationOptions<D>& options) {
 template <Scalar D>
 LinearOperator<D> gradient_of_model(const Layout& domain, const GradientOptions& options) {
   require(!domain.is_stack(), "{}: the operator takes {}; a model must be one array, not a stack",
-          where, domain.describe());
+          where, to_string(domain));
   return gradient<D>(domain, options);
 }
 
@@ -50,14 +50,14 @@ struct TotalVariation<D, R>::State {
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
   State(const LinearOperator<D, R>& the_operator, const LinearOperator<D>& the_gradient,
-        DistributedArray<R> data, const TotalVariationOptions<D>& options)
+        const ConstArrayView<R>& data, const TotalVariationOptions<D>& options)
       : a(the_operator),
         g(the_gradient),
         mu(options.mu),
         rho(options.rho),
         inner_iterations(options.inner_iterations),
         components(options.norm == TotalVariationNorm::isotropic ? a.domain().ndim() : 1),
-        y(std::move(data)),
+        y(data),
         r(y.layout(), uninitialized),
         q(y.layout(), uninitialized),
         t(g.range(), uninitialized),
@@ -88,7 +88,7 @@ struct TotalVariation<D, R>::State {
   double rho;
   index_t inner_iterations;
   int components;  // of the vectors that are made shorter
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<R> r;    // y - A x
   DistributedArray<R> q;    // A p
   DistributedArray<D> t;    // z - u - G x
@@ -104,14 +104,14 @@ struct TotalVariation<D, R>::State {
 };
 
 template <Scalar D, Scalar R>
-TotalVariation<D, R>::TotalVariation(const LinearOperator<D, R>& a, DistributedArray<R> y,
+TotalVariation<D, R>::TotalVariation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                      const SolverOptions& options,
                                      const TotalVariationOptions<D>& total_variation_options)
     : Solver<D>(where, a.domain(), a.range(), total_variation_options.x0, options, a.capturable()) {
   check_options(total_variation_options);
   detail::check_problem(where, a, y);
   const auto g = gradient_of_model<D>(a.domain(), total_variation_options.gradient);
-  state_ = std::make_unique<State>(a, g, std::move(y), total_variation_options);
+  state_ = std::make_unique<State>(a, g, y, total_variation_options);
 
   State& state = *state_;
   copy(state.y, state.r);
@@ -264,17 +264,17 @@ void TotalVariation<D, R>::visit_own_state(StateVisitor& visitor) {
 }
 
 template <Scalar D, Scalar R>
-Solution<D> total_variation(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> total_variation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                             const SolverOptions& options,
                             const TotalVariationOptions<D>& total_variation_options) {
-  TotalVariation<D, R> solver(a, detail::borrowed(y), options, total_variation_options);
+  TotalVariation<D, R> solver(a, y, options, total_variation_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(D, R)                                                                       \
-  template class TotalVariation<D, R>;                                                          \
-  template Solution<D> total_variation(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                                     \
+  template class TotalVariation<D, R>;                                                        \
+  template Solution<D> total_variation(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                                        const SolverOptions&, const TotalVariationOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

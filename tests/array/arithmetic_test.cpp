@@ -332,7 +332,7 @@ TEST(Arithmetic, layouts_must_be_equal) {
     }
     auto x = make_array<double>(rows);
     for (const Layout& other : others) {
-      SCOPED_TRACE(other.describe());
+      SCOPED_TRACE(to_string(other));
       auto y = make_array<double>(other);
       EXPECT_THROW(copy(x, y), ArgumentError);
       EXPECT_THROW(axpy(1, x, y), ArgumentError);

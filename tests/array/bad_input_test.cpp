@@ -5,6 +5,7 @@
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/halo_exchange.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
@@ -45,7 +46,7 @@ TEST(BadInput, axes) {
       expect_error(comm, {"Layout::scatter", name, "2"}, [&] {
         Layout::scatter(comm, {4, 5}, axis);
       });
-      expect_error(comm, {"Layout::without", name}, [&] { layout.without(axis); });
+      expect_error(comm, {"without_axis", name}, [&] { without_axis(layout, axis); });
       expect_error(comm, {"norm_along", name}, [&] { norm_along(x, axis); });
       expect_error(comm, {"Layout::splits", name}, [&] { layout.splits(axis); });
       expect_error(comm, {"Layout::line_comm", name}, [&] { layout.line_comm(axis); });
@@ -217,10 +218,11 @@ TEST(BadInput, counts) {
     std::vector<double> five(5);
     const index_t all = 4 * comm.size();
     expect_error(comm, {"5", "4"}, [&] { x.from_host(five); });
-    expect_error(comm, {"5", "4"}, [&] { DistributedArray<double>::view(layout, five.data(), 5); });
-    expect_error(comm, {"-4", "4"},
-                 [&] { DistributedArray<double>::view(layout, five.data(), -4); });
-    expect_error(comm, {"memory"}, [&] { DistributedArray<double>::view(layout, nullptr, 4); });
+    expect_error(comm, {"5", "4"}, [&] { ArrayView<double>(layout, five.data(), 5); });
+    expect_error(comm, {"-4", "4"}, [&] { ArrayView<double>(layout, five.data(), -4); });
+    expect_error(comm, {"memory"}, [&] { ArrayView<double>(layout, nullptr, 4); });
+    expect_error(comm, {"5", "4"}, [&] { ConstArrayView<double>(layout, five.data(), 5); });
+    expect_error(comm, {"memory"}, [&] { ConstArrayView<double>(layout, nullptr, 4); });
     expect_error(comm, {"5", std::to_string(all)},
                  [&] { DistributedArray<double>::from_global(layout, five); });
     const Layout too_large = Layout::replicated(comm, {huge, huge >> 19});

@@ -61,10 +61,10 @@ std::vector<T> to_host(const T* data, index_t count, Device device) {
   return values;
 }
 
-std::string describe(const std::vector<HaloWidth>& widths, HaloOptions options) {
+std::string describe(const std::vector<AxisPadding>& widths, HaloOptions options) {
   std::string text = fmt::format("boundary {}, {}corners, widths",
                                  static_cast<int>(options.boundary), options.corners ? "" : "no ");
-  for (const HaloWidth& width : widths) text += fmt::format(" {}/{}", width.before, width.after);
+  for (const AxisPadding& width : widths) text += fmt::format(" {}/{}", width.before, width.after);
   return text;
 }
 
@@ -131,7 +131,7 @@ void expect_adjoint(const Comm& comm, HaloExchange<T>& halo, const DistributedAr
 }
 
 template <class T>
-void expect_halo(const Comm& comm, const Layout& layout, const std::vector<HaloWidth>& widths,
+void expect_halo(const Comm& comm, const Layout& layout, const std::vector<AxisPadding>& widths,
                  HaloOptions options) {
   SCOPED_TRACE(describe(widths, options));
   const auto x = make_array<T>(layout);
@@ -144,18 +144,18 @@ void expect_halo(const Comm& comm, const Layout& layout, const std::vector<HaloW
 }
 
 /// One width for each axis, cut off at what the boundary allows.
-std::vector<HaloWidth> limited(const Shape& shape, Boundary boundary, HaloWidth even,
-                               HaloWidth odd) {
-  std::vector<HaloWidth> widths;
+std::vector<AxisPadding> limited(const Shape& shape, Boundary boundary, AxisPadding even,
+                                 AxisPadding odd) {
+  std::vector<AxisPadding> widths;
   for (int axis = 0; axis < shape.ndim(); ++axis) {
     const index_t limit = boundary == Boundary::reflect ? shape[axis] - 1 : shape[axis];
-    const HaloWidth width = axis % 2 == 0 ? even : odd;
+    const AxisPadding width = axis % 2 == 0 ? even : odd;
     widths.push_back({std::min(width.before, limit), std::min(width.after, limit)});
   }
   return widths;
 }
 
-std::vector<std::vector<HaloWidth>> width_choices(const Shape& shape, Boundary boundary) {
+std::vector<std::vector<AxisPadding>> width_choices(const Shape& shape, Boundary boundary) {
   return {limited(shape, boundary, {1, 1}, {1, 1}), limited(shape, boundary, {2, 0}, {1, 3}),
           limited(shape, boundary, {100, 100}, {100, 100})};
 }
@@ -171,7 +171,7 @@ TEST_P(HaloExchangeShapes, padding_and_its_adjoint) {
   on_ranks([&](Comm comm) {
     for_each_layout(layouts(comm, shape), [&](const Layout& layout) {
       for (const Boundary boundary : boundaries) {
-        for (const std::vector<HaloWidth>& widths : width_choices(shape, boundary)) {
+        for (const std::vector<AxisPadding>& widths : width_choices(shape, boundary)) {
           expect_halo<double>(comm, layout, widths, {.boundary = boundary});
         }
       }
@@ -219,7 +219,7 @@ TEST(HaloExchange, of_arrays_without_elements) {
       for_each_layout(layouts(comm, shape), [&](const Layout& layout) {
         for (const Boundary boundary : boundaries) {
           expect_halo<float>(comm, layout,
-                             std::vector<HaloWidth>(static_cast<std::size_t>(shape.ndim())),
+                             std::vector<AxisPadding>(static_cast<std::size_t>(shape.ndim())),
                              {.boundary = boundary});
         }
       });
@@ -231,7 +231,7 @@ TEST(HaloExchange, of_many_dimensions) {
   on_ranks([](Comm comm) {
     const Shape shape = {2, 1, 2, 3, 1, 2, 2, 1};
     for_each_layout(layouts(comm, shape), [&](const Layout& layout) {
-      std::vector<HaloWidth> widths(8);
+      std::vector<AxisPadding> widths(8);
       widths[0] = {1, 1};
       widths[3] = {1, 2};
       widths[7] = {1, 0};

@@ -80,6 +80,6 @@ DistributedArray<T> make_array(const Layout& layout, int seed = 0);
 
 /// Bit by bit, but for the sign of zero.
 template <Scalar T>
-void expect_elements(const DistributedArray<T>& seen, const std::vector<T>& expected);
+void expect_elements(const ConstArrayView<T>& seen, const std::vector<T>& expected);
 
 }  // namespace weft::test

@@ -43,8 +43,8 @@ index_t sends_of(const HaloExchange<double>& made, const std::function<void()>& 
   return calls.send;
 }
 
-std::vector<HaloWidth> widths_of_one(int ndim) {
-  return std::vector<HaloWidth>(static_cast<std::size_t>(ndim), HaloWidth{1, 1});
+std::vector<AxisPadding> widths_of_one(int ndim) {
+  return std::vector<AxisPadding>(static_cast<std::size_t>(ndim), AxisPadding{1, 1});
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ TEST(Messages, halos_of_bricks_are_two_sends_for_each_cut_axis) {
 TEST(Messages, halos_that_stay_on_a_rank_are_none) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
-    const auto none = [&](const Layout& layout, const std::vector<HaloWidth>& widths) {
+    const auto none = [&](const Layout& layout, const std::vector<AxisPadding>& widths) {
       const auto x = make_array<double>(layout);
       for (const Boundary boundary : {Boundary::zero, Boundary::periodic, Boundary::edge}) {
         HaloExchange<double> halo(layout, widths, {.boundary = boundary});

@@ -123,7 +123,7 @@ TEST(Redistribute, of_stacks) {
          Layout::stack({b[0], Layout::stack({b[1], b[2]})})}};
     for (const auto& [from, to] : pairs) {
       for (const Device device : {Device::cpu(), other_device()}) {
-        SCOPED_TRACE(from.on(device).describe() + " to " + to.describe());
+        SCOPED_TRACE(to_string(from.on(device)) + " to " + to_string(to));
         Redistribution<double> plan(from.on(device), to.on(device));
         DistributedArray<double> y(to.on(device));
         for (int repeat = 0; repeat < 3; ++repeat) {

@@ -1,6 +1,7 @@
 #include "array/layouts.hpp"
 
 #include <weft/array/arithmetic.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/random.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
@@ -260,7 +261,7 @@ TEST(Reductions, give_the_same_bits_on_all_ranks_and_every_time) {
                                       Layout::scatter(comm, {13, 7, 11}, 1, thirds(7, comm.size())),
                                       Layout::replicated(comm, {13, 7, 11})};
     for (const Layout& layout : some) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       const auto x = fractions(layout);
       const double first_dot = dot(x, x);
       const double first_norm = norm(x, 3);
@@ -294,7 +295,7 @@ TEST(Reductions, norms_along_an_axis) {
             const DistributedArray<Real<T>> norms = norm_along(x, axis, order);
             ASSERT_EQ(norms.shape(), rest);
             EXPECT_EQ(norms.device(), layout.device());
-            EXPECT_EQ(norms.layout(), layout.without(axis));
+            EXPECT_EQ(norms.layout(), without_axis(layout, axis));
             const std::vector<Real<T>> seen = norms.to_host();
             std::size_t position = 0;
             for_each_point(norms.layout().box(), [&](const Index& at) {
@@ -405,7 +406,7 @@ TEST(Reductions, differing_replicas_are_detected) {
     const std::vector<Layout> some = {replicated, replicated.on(other_device()),
                                       Layout::stack({Layout::scatter(comm, {7}), replicated})};
     for (const Layout& layout : some) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       auto x = make_array<double>(layout, 1);
       EXPECT_NO_THROW(verify_replicas(x));
       EXPECT_NO_THROW(dot(x, x));
@@ -442,7 +443,7 @@ TEST(Reductions, send_one_message_or_none) {
     const Layout replicated = Layout::replicated(comm, {8});
     const index_t one = comm.size() > 1 ? 1 : 0;
     const auto expect_calls = [&](const Layout& layout, index_t expected) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       auto x = make_array<double>(layout, 1);
       const auto y = make_array<double>(layout, 2);
       const auto count = [&](const std::function<void()>& call) {

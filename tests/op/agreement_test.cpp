@@ -89,7 +89,7 @@ TEST(Agreement, layouts_that_differ_are_told_from_each_other) {
         for (const auto& [name, way] : ways()) {
           // Of these two, the kernel is the same.
           if (name == "fredholm1" && other == others[0]) continue;
-          SCOPED_TRACE(name + " of " + first.describe() + " and " + other.describe());
+          SCOPED_TRACE(name + " of " + to_string(first) + " and " + to_string(other));
           const Layout& mine = comm.rank() == 0 ? other : first;
           expect_disagreement(comm, {name, "rank 0: "}, [&, &make = way] { make(mine); });
         }

@@ -63,13 +63,13 @@ void for_each_operator(const Layout& layout, F f) {
   f(zero<T>(layout, layout));
   f(A);
   f(restriction<T>(layout, {0, 1, 1}, {.axis = 0}));
-  f(pad<T>(layout, std::vector<PadWidth>(static_cast<std::size_t>(ndim), {1, 2})));
+  f(pad<T>(layout, std::vector<AxisPadding>(static_cast<std::size_t>(ndim), {1, 2})));
   f(S);
   f(transpose_axes<T>(layout, {1, 0}));
   f(real_part<T>(layout));
   f(imag_part<T>(layout));
   f(conjugation<T>(layout));
-  f(halo<T>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(ndim), {1, 1})));
+  f(halo<T>(layout, std::vector<AxisPadding>(static_cast<std::size_t>(ndim), {1, 1})));
   f(first_derivative<T>(layout, {.axis = 0, .edge = true, .order = 5}));
   f(second_derivative<T>(layout, {.axis = 1}));
   f(laplacian<T>(layout));
@@ -168,7 +168,7 @@ TEST(Messages, derivatives_exchange_halos_once) {
     for (const Layout& layout : {Layout::scatter(comm, shape), Layout::scatter(comm, shape, 2),
                                  Layout::bricks(comm, shape, wide_grid(comm.size(), 3)),
                                  Layout::replicated(comm, shape)}) {
-      std::vector<HaloWidth> along_first(3);
+      std::vector<AxisPadding> along_first(3);
       along_first[0] = {1, 1};
       HaloExchange<double> along_all(layout, {{1, 1}, {1, 1}, {1, 1}}, {.corners = false});
       HaloExchange<double> along_one(layout, along_first);

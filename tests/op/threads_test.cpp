@@ -96,11 +96,11 @@ TEST_F(Threads, share_operators_on_elements) {
         "diagonal along the last axis",
         diagonal<double>(layout, std::vector<double>(static_cast<std::size_t>(shape[last]), 2)));
     expect_shared("restriction", restriction<double>(layout, every_second(shape[last])));
-    expect_shared("pad", pad<double>(layout, std::vector<PadWidth>(
+    expect_shared("pad", pad<double>(layout, std::vector<AxisPadding>(
                                                  static_cast<std::size_t>(shape.ndim()), {3, 5})));
-    expect_shared(
-        "halo", halo<double>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(shape.ndim()),
-                                                            {2, 1})));
+    expect_shared("halo",
+                  halo<double>(layout, std::vector<AxisPadding>(
+                                           static_cast<std::size_t>(shape.ndim()), {2, 1})));
     expect_shared("real_part", real_part<C>(layout));
     expect_shared("conjugation", conjugation<C>(layout));
   }

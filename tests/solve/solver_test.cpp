@@ -248,7 +248,7 @@ TEST(Solver, waits_for_the_device_only_to_look) {
 TEST(Solver, iterates_are_the_same_on_any_number_of_ranks) {
   on_ranks([](Comm comm) {
     const auto expect_same = []<Scalar T>(T, const Variant<T>& variant, const Layout& layout) {
-      SCOPED_TRACE(variant.name + " on " + layout.describe());
+      SCOPED_TRACE(variant.name + " on " + to_string(layout));
       const SolverOptions options{.relative_tolerance = 0};
       const auto alone = variant.make(Layout::local(layout.shape()), options);
       const auto together = variant.make(layout, options);

@@ -235,7 +235,7 @@ TEST(TotalVariation, the_objective_falls) {
 TEST(TotalVariation, is_the_same_on_any_ranks_and_layouts) {
   on_ranks([](Comm comm) {
     const auto check = [&](const Shape& shape, const Layout& layout, TotalVariationNorm norm) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       const SolverOptions options{.max_iterations = 6, .relative_tolerance = 0};
       const TotalVariationOptions<double> how{.mu = 3, .inner_iterations = 4, .norm = norm};
       const Layout here = Layout::local(shape);
@@ -456,11 +456,11 @@ TEST(TotalVariation, refuses_what_does_not_fit) {
     refused({"TotalVariationNorm", "2"}, {.norm = static_cast<TotalVariationNorm>(2)});
     refused({"rho = inf"}, {.rho = std::numeric_limits<double>::infinity()});
     refused({"inner_iterations = 0"}, {.inner_iterations = 0});
-    refused({"x0 is", line.describe(), other.layout().describe()}, {.x0 = other});
-    expect_error<ArgumentError>(comm, {"y is", line.describe(), other.layout().describe()},
+    refused({"x0 is", to_string(line), to_string(other.layout())}, {.x0 = other});
+    expect_error<ArgumentError>(comm, {"y is", to_string(line), to_string(other.layout())},
                                 [&] { total_variation(a, other); });
     const auto stack = identity<double>(Layout::stack({line, line}));
-    expect_error<ArgumentError>(comm, {"total_variation", "stack", stack.domain().describe()}, [&] {
+    expect_error<ArgumentError>(comm, {"total_variation", "stack", to_string(stack.domain())}, [&] {
       total_variation(stack, DistributedArray<double>(stack.range()));
     });
     TotalVariationOptions<double> options;

@@ -23,7 +23,7 @@ class Redistribution {
   /// Whether any rank gets something from another; else run() sends nothing.
   bool needs_messages() const;
   /// y = x, in the other layout.
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y);
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y);
 
  private:
   class Plan;
@@ -35,7 +35,7 @@ class Redistribution {
 
 /// y = x, in the other layout; for repeated use make a Redistribution.
 template <Scalar T>
-void redistribute(const DistributedArray<T>& x, DistributedArray<T>& y) {
+void redistribute(const ConstArrayView<T>& x, const detail::Output<T>& y) {
   Redistribution<T>(x.layout(), y.layout()).run(x, y);
 }
 

@@ -30,7 +30,7 @@ NpyInfo npy_info(const std::string& path);
 /// after a failure, which all ranks throw as an AgreedError, an older file is as it was. Stacks and
 /// layouts within groups, which have several arrays, are refused.
 template <Scalar T>
-void write_npy(const std::string& path, const DistributedArray<T>& x);
+void write_npy(const std::string& path, const ConstArrayView<T>& x);
 
 /// Reads a .npy file into an array of this layout, whose shape must be that of the file.
 /// Collective: every rank reads its own part. Numbers of another type are converted if all of them

@@ -34,9 +34,9 @@ class LinearOperator {
 
   /// y = alpha A x + beta y; y = A x by default. With beta = 0, y is not read. x and y must not
   /// share memory. Allocates nothing.
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y, Update<R> update = {}) const;
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update = {}) const;
   /// x = alpha Aᴴ y + beta x.
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x, Update<D> update = {}) const;
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update = {}) const;
 
   /// AᴴA, simplified where the operator can.
   LinearOperator<D, D> normal() const;
@@ -69,7 +69,7 @@ std::string describe(const LinearOperator<D, R>& a) {
 
 /// A x as a new array.
 template <Scalar D, Scalar R>
-DistributedArray<R> operator*(const LinearOperator<D, R>& a, const DistributedArray<D>& x) {
+DistributedArray<R> operator*(const LinearOperator<D, R>& a, const ConstArrayView<D>& x) {
   DistributedArray<R> y(a.range(), uninitialized);
   a.forward(x, y);
   return y;

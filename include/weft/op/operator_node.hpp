@@ -97,10 +97,10 @@ class OperatorNode : public AnyOperatorNode {
 
   /// y = alpha A x + beta y. LinearOperator has checked layouts, and that x and y do not overlap.
   /// Does not synchronize with the device.
-  virtual void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+  virtual void forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                        Update<R> update) const = 0;
   /// x = alpha Aᴴ y + beta x, where Re<A x, y> = Re<x, Aᴴ y>.
-  virtual void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+  virtual void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                        Update<D> update) const = 0;
   /// AᴴA if it has a simpler form than the product of adjoint and operator.
   virtual std::optional<LinearOperator<D, D>> normal() const;

@@ -11,7 +11,7 @@ namespace weft {
 template <Scalar T>
 struct CgOptions {
   /// Where to start; zero if not given.
-  std::optional<DistributedArray<T>> x0 = {};
+  std::optional<ConstArrayView<T>> x0 = {};
   /// Hermitian and positive definite, and close to the inverse of A.
   std::optional<LinearOperator<T>> preconditioner = {};
   /// One collective per iteration in place of two, for one more array and one more pass over
@@ -25,8 +25,12 @@ struct CgOptions {
 template <Scalar T>
 class Cg final : public Solver<T> {
  public:
-  /// Moving y into it saves a copy.
+  /// Copies y, unless it is moved in.
   Cg(const LinearOperator<T>& a, DistributedArray<T> y, const SolverOptions& options = {},
+     const CgOptions<T>& cg_options = {})
+      : Cg(a, ConstArrayView<T>(std::move(y)), options, cg_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options = {},
      const CgOptions<T>& cg_options = {});
   ~Cg() override;
 
@@ -50,7 +54,7 @@ class Cg final : public Solver<T> {
 
 /// Runs Cg until it stops.
 template <Scalar T>
-Solution<T> cg(const LinearOperator<T>& a, const DistributedArray<T>& y,
+Solution<T> cg(const LinearOperator<T>& a, const ConstArrayView<T>& y,
                const SolverOptions& options = {}, const CgOptions<T>& cg_options = {});
 
 }  // namespace weft

@@ -13,7 +13,7 @@ struct CglsOptions {
   /// Of |y - A x|² + damp² |x|², which is made small. It is x that is damped, not x - x0.
   double damp = 0;
   /// Where to start; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   /// Hermitian and positive definite, and close to the inverse of AᴴA + damp².
   std::optional<LinearOperator<D>> preconditioner = {};
 };
@@ -25,8 +25,12 @@ struct CglsOptions {
 template <Scalar D, Scalar R>
 class Cgls final : public Solver<D> {
  public:
-  /// Moving y into it saves a copy.
+  /// Copies y, unless it is moved in.
   Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options = {},
+       const CglsOptions<D>& cgls_options = {})
+      : Cgls(a, ConstArrayView<R>(std::move(y)), options, cgls_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, const SolverOptions& options = {},
        const CglsOptions<D>& cgls_options = {});
   ~Cgls() override;
 
@@ -46,7 +50,7 @@ class Cgls final : public Solver<D> {
 
 /// Runs Cgls until it stops.
 template <Scalar D, Scalar R>
-Solution<D> cgls(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options = {}, const CglsOptions<D>& cgls_options = {});
 
 }  // namespace weft

@@ -17,7 +17,7 @@ template <Scalar D>
 struct Regularizer {
   LinearOperator<D> op;
   double weight = 1;
-  std::optional<DistributedArray<D>> data = {};
+  std::optional<ConstArrayView<D>> data = {};
 };
 
 template <Scalar D, Scalar R = D>
@@ -27,7 +27,7 @@ struct InversionOptions {
   /// Adds damp² |x|². It is x that is damped, not x - x0.
   double damp = 0;
   /// Where to start; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   /// Hermitian, positive definite, close to the inverse of AᴴW A + Σ weight² RᴴR + damp².
   std::optional<LinearOperator<D>> preconditioner = {};
 };
@@ -42,7 +42,7 @@ struct InversionOptions {
 /// `gradient_norm` is |AᴴW (y - A x) + Σ weight² Rᴴ(d - R x) - damp² x|. Residual norms in the
 /// history are of the whole stack: their squares are what is made small, but for the damping.
 template <Scalar D, Scalar R>
-Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                   const std::vector<Regularizer<D>>& regularizers,
                                   const SolverOptions& options = {},
                                   const InversionOptions<D, R>& inversion_options = {});
@@ -52,7 +52,7 @@ struct NormalEquationsOptions {
   /// W itself, Hermitian and positive, the inverse of a covariance say: its root is not needed.
   std::optional<LinearOperator<R>> weight = {};
   double damp = 0;
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   std::optional<LinearOperator<D>> preconditioner = {};
 };
 
@@ -63,7 +63,7 @@ struct NormalEquationsOptions {
 /// norms in the history are the gradient's.
 template <Scalar D, Scalar R>
 Solution<D> normal_equations_inversion(
-    const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+    const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
     const std::vector<Regularizer<D>>& regularizers, const SolverOptions& options = {},
     const NormalEquationsOptions<D, R>& normal_equations_options = {});
 
@@ -72,7 +72,7 @@ struct PreconditionedOptions {
   /// Adds damp² |p|².
   double damp = 0;
   /// Where p starts; zero if not given.
-  std::optional<DistributedArray<D>> p0 = {};
+  std::optional<ConstArrayView<D>> p0 = {};
 };
 
 /// x, and the p that it is made of.
@@ -86,7 +86,7 @@ struct PreconditionedSolution : Solution<D> {
 /// of p, |PᴴAᴴ(y - A x) - damp² p|; the history is p's.
 template <Scalar D, Scalar R>
 PreconditionedSolution<D> preconditioned_inversion(
-    const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+    const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
     const std::type_identity_t<LinearOperator<D>>& p, const SolverOptions& options = {},
     const PreconditionedOptions<D>& preconditioned_options = {});
 

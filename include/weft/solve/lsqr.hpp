@@ -13,7 +13,7 @@ struct LsqrOptions {
   /// Of |y - A x|² + damp² |x|², which is made small. It is x that is damped, not x - x0.
   double damp = 0;
   /// Where to start; zero if not given. Together with damping it takes one more array.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   /// How exact A and y are, relative to their norms. If not given, relative_tolerance of the
   /// solver's options, which is 1e-8 by default.
   std::optional<double> atol = {};
@@ -66,8 +66,12 @@ struct LsqrSolution : Solution<D> {
 template <Scalar D, Scalar R>
 class Lsqr final : public Solver<D> {
  public:
-  /// Moving y into it saves a copy.
+  /// Copies y, unless it is moved in.
   Lsqr(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options = {},
+       const LsqrOptions<D>& lsqr_options = {})
+      : Lsqr(a, ConstArrayView<R>(std::move(y)), options, lsqr_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, const SolverOptions& options = {},
        const LsqrOptions<D>& lsqr_options = {});
   ~Lsqr() override;
 
@@ -97,7 +101,7 @@ class Lsqr final : public Solver<D> {
 
 /// Runs Lsqr until it stops.
 template <Scalar D, Scalar R>
-LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                      const SolverOptions& options = {}, const LsqrOptions<D>& lsqr_options = {});
 
 }  // namespace weft

@@ -88,10 +88,10 @@ struct Solution {
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
-  virtual void visit(std::string_view name, DistributedArray<float>& array) = 0;
-  virtual void visit(std::string_view name, DistributedArray<double>& array) = 0;
-  virtual void visit(std::string_view name, DistributedArray<std::complex<float>>& array) = 0;
-  virtual void visit(std::string_view name, DistributedArray<std::complex<double>>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<float>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<double>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<std::complex<float>>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<std::complex<double>>& array) = 0;
   /// Numbers in memory of a device: first `common` that are the same on all ranks, then those that
   /// may differ.
   virtual void visit(std::string_view name, BufferRef numbers, index_t common) = 0;
@@ -151,7 +151,7 @@ class AnySolver {
   /// it does by the state that the solver starts from, as far as that tells.
   void depends_on(std::string_view name, double value);
   template <Scalar T>
-  void depends_on(std::string_view name, const DistributedArray<T>& array,
+  void depends_on(std::string_view name, const ConstArrayView<T>& array,
                   Origin origin = Origin::given);
   const SolverOptions& options() const { return options_; }
   /// The norm at which to stop, where `reference` is what the relative tolerance is relative to.
@@ -212,8 +212,7 @@ class Solver : public AnySolver {
  protected:
   /// x is where the solver starts: x0, or zero.
   Solver(const std::string& name, const Layout& domain, const Layout& range,
-         const std::optional<DistributedArray<D>>& x0, const SolverOptions& options,
-         bool capturable);
+         const std::optional<ConstArrayView<D>>& x0, const SolverOptions& options, bool capturable);
 
   DistributedArray<D>& own_x() { return x_; }
 

@@ -37,7 +37,7 @@ struct TotalVariationOptions {
   /// Forward differences see every jump; centered ones do not see values that alternate.
   GradientOptions gradient = detail::forward_differences();
   /// Where to start; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
 };
 
 /// Makes 1/2 |y - A x|² + mu TV(x) small, which prefers models of a few flat pieces. By the method
@@ -53,8 +53,13 @@ struct TotalVariationOptions {
 template <Scalar D, Scalar R>
 class TotalVariation final : public Solver<D> {
  public:
-  /// Moving y into it saves a copy.
+  /// Copies y, unless it is moved in.
   TotalVariation(const LinearOperator<D, R>& a, DistributedArray<R> y,
+                 const SolverOptions& options = {},
+                 const TotalVariationOptions<D>& total_variation_options = {})
+      : TotalVariation(a, ConstArrayView<R>(std::move(y)), options, total_variation_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  TotalVariation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options = {},
                  const TotalVariationOptions<D>& total_variation_options = {});
   ~TotalVariation() override;
@@ -81,7 +86,7 @@ class TotalVariation final : public Solver<D> {
 
 /// Runs TotalVariation until it stops.
 template <Scalar D, Scalar R>
-Solution<D> total_variation(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> total_variation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                             const SolverOptions& options = {},
                             const TotalVariationOptions<D>& total_variation_options = {});
 

@@ -29,10 +29,9 @@ class Blocks final : public OperatorNode<D, R> {
         rows_are_parts_(rows_are_parts),
         columns_are_parts_(columns_are_parts) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     for (int row = 0; row < (rows_are_parts_ ? y.layout().part_count() : 1); ++row) {
-      DistributedArray<R>& out = rows_are_parts_ ? y.part(row) : y;
+      const ArrayView<R>& out = rows_are_parts_ ? y.part(row) : y;
       Update<R> next = update;
       bool written = false;
       for (const Block<D, R>& block : blocks_) {
@@ -44,10 +43,9 @@ class Blocks final : public OperatorNode<D, R> {
       if (!written) detail::scale_or_clear(update.beta, out);
     }
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     for (int column = 0; column < (columns_are_parts_ ? x.layout().part_count() : 1); ++column) {
-      DistributedArray<D>& out = columns_are_parts_ ? x.part(column) : x;
+      const ArrayView<D>& out = columns_are_parts_ ? x.part(column) : x;
       Update<D> next = update;
       bool written = false;
       for (const Block<D, R>& block : blocks_) {

@@ -13,29 +13,31 @@ namespace {
 template <class D, class R>
 using Operators = std::vector<LinearOperator<D, R>>;
 
-/// Views of consecutive pieces of memory as arrays of given layouts, made once.
+/// Consecutive pieces of an array's memory as arrays of given layouts.
 template <Scalar T>
 class Pieces {
  public:
   void add(const Layout& layout) {
-    arrays_.push_back(DistributedArray<T>::unbound_view(layout));
-    offsets_.push_back(count_);
-    count_ += layout.local_count();
+    pieces_.push_back({layout, end_, layout.local_count()});
+    end_ += layout.local_count();
   }
-  index_t count() const { return count_; }
-  /// Piece i of x.
-  DistributedArray<T>& of(DistributedArray<T>& x, std::size_t i) {
-    arrays_[i].rebind(x.data() + offsets_[i]);
-    return arrays_[i];
+  ArrayView<T> of(const ArrayView<T>& x, std::size_t i) const {
+    const auto& [layout, offset, count] = pieces_[i];
+    return {layout, x.data() + offset, count};
   }
-  const DistributedArray<T>& of(const DistributedArray<T>& x, std::size_t i) {
-    return of(const_cast<DistributedArray<T>&>(x), i);
+  ConstArrayView<T> of(const ConstArrayView<T>& x, std::size_t i) const {
+    const auto& [layout, offset, count] = pieces_[i];
+    return {layout, x.data() + offset, count};
   }
 
  private:
-  std::vector<DistributedArray<T>> arrays_;
-  std::vector<index_t> offsets_;
-  index_t count_ = 0;
+  struct Piece {
+    Layout layout;
+    index_t offset;
+    index_t count;
+  };
+  std::vector<Piece> pieces_;
+  index_t end_ = 0;
 };
 
 template <Scalar D, Scalar R>
@@ -67,14 +69,12 @@ class DiagonalOverRanks final : public OperatorNode<D, R> {
     }
   }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       mine_[i].forward(in_domain_.of(x, i), in_range_.of(y, i), update);
     }
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       mine_[i].adjoint(in_range_.of(y, i), in_domain_.of(x, i), update);
     }
@@ -84,8 +84,8 @@ class DiagonalOverRanks final : public OperatorNode<D, R> {
 
  private:
   Operators<D, R> mine_;
-  mutable Pieces<D> in_domain_;
-  mutable Pieces<R> in_range_;
+  Pieces<D> in_domain_;
+  Pieces<R> in_range_;
 };
 
 /// vstack over a communicator.
@@ -100,14 +100,12 @@ class StackOverRanks final : public OperatorNode<D, R> {
     for (const auto& a : mine_) in_range_.add(a.range());
   }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       mine_[i].forward(whole_domain_.of(x, 0), in_range_.of(y, i), update);
     }
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     // x is replicated: only rank 0 adds beta x to the sum over ranks.
     const Comm& comm = this->domain().comm();
     if (comm.rank() != 0) update.beta = D{};
@@ -131,8 +129,8 @@ class StackOverRanks final : public OperatorNode<D, R> {
 
  private:
   Operators<D, R> mine_;
-  mutable Pieces<D> whole_domain_;
-  mutable Pieces<R> in_range_;
+  Pieces<D> whole_domain_;
+  Pieces<R> in_range_;
 };
 
 /// Appends a layout as numbers: the number of axes and the shape, or for a stack minus the number
@@ -172,7 +170,7 @@ std::string error_in(const Operators<D, R>& mine, const char* who, bool same_dom
         return fmt::format(
             "{}: {} is on {}, but only operators on local layouts can be put "
             "together over a communicator",
-            who, a.name(), layout.describe());
+            who, a.name(), to_string(layout));
       }
       if (!(layout.device() == mine.front().domain().device())) {
         return fmt::format("{}: {} is on {}, but {} is on {}", who, a.name(),

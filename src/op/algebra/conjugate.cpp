@@ -24,14 +24,12 @@ class Conjugated final : public OperatorNode<D, R> {
 
   const LinearOperator<D, R>& of() const { return a_; }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     if (update.beta != R{}) conjugate_in_place(y);
     a_.forward(conjugated(x, in_domain_), y, conj_of(update));
     conjugate_in_place(y);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     if (update.beta != D{}) conjugate_in_place(x);
     a_.adjoint(conjugated(y, in_range_), x, conj_of(update));
     conjugate_in_place(x);
@@ -40,12 +38,12 @@ class Conjugated final : public OperatorNode<D, R> {
 
  private:
   template <Scalar T>
-  static void conjugate_in_place(DistributedArray<T>& x) {
+  static void conjugate_in_place(const ArrayView<T>& x) {
     if constexpr (is_complex<T>) conjugate(x, x);
   }
   template <Scalar T>
-  static const DistributedArray<T>& conjugated(const DistributedArray<T>& x,
-                                               std::optional<DistributedArray<T>>& room) {
+  static const ConstArrayView<T>& conjugated(const ConstArrayView<T>& x,
+                                             std::optional<DistributedArray<T>>& room) {
     if (!room) return x;
     conjugate(x, *room);
     return *room;

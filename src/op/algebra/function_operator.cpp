@@ -20,12 +20,10 @@ class FunctionOperator final : public OperatorNode<D, R> {
         in_domain_(domain, uninitialized),
         in_range_(range, uninitialized) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     apply(forward_, x, y, in_range_, update);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     require(adjoint_ != nullptr, "adjoint of {}: pass an adjoint function to function_operator",
             this->name());
     apply(adjoint_, y, x, in_domain_, update);
@@ -36,11 +34,11 @@ class FunctionOperator final : public OperatorNode<D, R> {
 
  private:
   template <Scalar T, Scalar U>
-  static void apply(const OperatorFunction<T, U>& function, const DistributedArray<T>& in,
-                    DistributedArray<U>& out, DistributedArray<U>& room, Update<U> update) {
+  static void apply(const OperatorFunction<T, U>& function, const ConstArrayView<T>& in,
+                    const ArrayView<U>& out, DistributedArray<U>& scratch, Update<U> update) {
     if (update.is_plain()) return function(in, out);
-    function(in, room);
-    detail::put(room, out, update);
+    function(in, scratch);
+    detail::put<U>(scratch, out, update);
   }
 
   OperatorFunction<D, R> forward_;

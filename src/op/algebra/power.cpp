@@ -17,13 +17,11 @@ class Power final : public OperatorNode<T> {
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     apply(x, y, update,
           [this](const auto& in, auto& out, Update<T> how) { a_.forward(in, out, how); });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     apply(y, x, update,
           [this](const auto& in, auto& out, Update<T> how) { a_.adjoint(in, out, how); });
   }
@@ -36,8 +34,7 @@ class Power final : public OperatorNode<T> {
     return {n_ * once.flops, n_ * once.bytes, n_ * once.messages};
   }
   template <class F>
-  void apply(const DistributedArray<T>& in, DistributedArray<T>& out, Update<T> update,
-             F once) const {
+  void apply(const ConstArrayView<T>& in, const ArrayView<T>& out, Update<T> update, F once) const {
     once(in, between_[0], Update<T>{});
     std::size_t latest = 0;
     for (int done = 1; done + 1 < n_; ++done, latest = 1 - latest) {

@@ -15,13 +15,11 @@ class Product final : public OperatorNode<D, R> {
         b_(b),
         between_(b.range(), uninitialized) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     b_.forward(x, between_);
     a_.forward(between_, y, update);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     a_.adjoint(y, between_);
     b_.adjoint(between_, x, update);
   }

@@ -35,12 +35,10 @@ class Scaled final : public OperatorNode<D, R> {
   R factor() const { return factor_; }
   const LinearOperator<D, R>& of() const { return a_; }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     a_.forward(x, y, {update.alpha * factor_, update.beta});
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     if (scaled_input_) {
       axpby(detail::conj_of(factor_), y, 0, *scaled_input_);
       a_.adjoint(*scaled_input_, x, update);

@@ -11,13 +11,11 @@ class Sum final : public OperatorNode<D, R> {
   Sum(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b)
       : OperatorNode<D, R>("sum", a.domain(), a.range()), a_(a), b_(b) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     a_.forward(x, y, update);
     b_.forward(x, y, {update.alpha, 1});
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     a_.adjoint(y, x, update);
     b_.adjoint(y, x, {update.alpha, 1});
   }

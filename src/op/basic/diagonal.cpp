@@ -18,8 +18,7 @@ class Diagonal final : public OperatorNode<T> {
   Diagonal(std::string name, const Layout& layout, const detail::AxisExtents& extents, Buffer<T> d)
       : OperatorNode<T>(std::move(name), layout, layout), extents_(extents), d_(std::move(d)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
       kernels::multiply_along(device, extents_.outer, extents_.n, extents_.inner,
                               kernel_value(update.alpha), kernel_cast(d_.data()),
@@ -27,8 +26,7 @@ class Diagonal final : public OperatorNode<T> {
                               kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
       kernels::multiply_conj_along(device, extents_.outer, extents_.n, extents_.inner,
                                    kernel_value(update.alpha), kernel_cast(d_.data()),
@@ -60,7 +58,7 @@ class Diagonal final : public OperatorNode<T> {
 }  // namespace
 
 template <Scalar T>
-LinearOperator<T> diagonal(const DistributedArray<T>& d) {
+LinearOperator<T> diagonal(const ConstArrayView<T>& d) {
   Buffer<T> mine(d.local_count(), d.device());
   copy_bytes(mine.data(), d.device(), d.data(), d.device(),
              static_cast<std::size_t>(mine.size()) * sizeof(T));
@@ -84,7 +82,7 @@ LinearOperator<T> diagonal(const Layout& layout, std::type_identity_t<std::span<
 }
 
 #define INSTANTIATE(T)                                                                            \
-  template LinearOperator<T> diagonal<T>(const DistributedArray<T>&);                             \
+  template LinearOperator<T> diagonal<T>(const ConstArrayView<T>&);                               \
   template LinearOperator<T> diagonal<T>(const Layout&, std::type_identity_t<std::span<const T>>, \
                                          const DiagonalOptions&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)

@@ -1,5 +1,6 @@
 #include <weft/op/basic/halo.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -20,7 +21,7 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 template <Scalar T>
 class Halo final : public OperatorNode<T> {
  public:
-  Halo(const Layout& domain, const Layout& range, const std::vector<HaloWidth>& widths,
+  Halo(const Layout& domain, const Layout& range, const std::vector<AxisPadding>& widths,
        const HaloOperatorOptions& options)
       : OperatorNode<T>("halo", domain, range),
         trim_(options.trim),
@@ -49,8 +50,7 @@ class Halo final : public OperatorNode<T> {
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     exchange_.run(x);
     for (const Piece& piece : pieces_) {
       const T* from = piece.ghosts == nullptr ? x.data() : piece.ghosts;
@@ -58,8 +58,7 @@ class Halo final : public OperatorNode<T> {
                   range_strides(), update);
     }
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (trim_) clear_ghosts();
     for (const Piece& piece : pieces_) {
       T* to = piece.ghosts == nullptr ? x.data() : piece.ghosts;
@@ -121,7 +120,7 @@ class Halo final : public OperatorNode<T> {
 }  // namespace
 
 template <Scalar T>
-LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+LinearOperator<T> halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                        const HaloOperatorOptions& options) {
   const std::string text = detail::text_of(widths, {.boundary = options.boundary});
   detail::agree_on_plan("halo", {&layout}, dtype_of<T>, text + (options.trim ? ", trim" : ""));
@@ -130,9 +129,9 @@ LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& width
           "halo: trim requires Boundary::zero, since only zeros can be left out");
   Layout range = layout;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
-    const HaloWidth width = widths[at(axis)];
+    const AxisPadding width = widths[at(axis)];
     const index_t n = layout.shape()[axis];
-    range = range.recut(axis, [&](std::span<const index_t> splits) {
+    range = recut(range, axis, [&](std::span<const index_t> splits) {
       std::vector<index_t> extended = {0};
       for (std::size_t place = 0; place + 1 < splits.size(); ++place) {
         const index_t begin = splits[place];
@@ -150,8 +149,8 @@ LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& width
   return make_operator<Halo<T>>(layout, range, widths, options);
 }
 
-#define INSTANTIATE(T)                                                             \
-  template LinearOperator<T> halo<T>(const Layout&, const std::vector<HaloWidth>&, \
+#define INSTANTIATE(T)                                                               \
+  template LinearOperator<T> halo<T>(const Layout&, const std::vector<AxisPadding>&, \
                                      const HaloOperatorOptions&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

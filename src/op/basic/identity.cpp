@@ -10,12 +10,10 @@ class Identity final : public OperatorNode<T> {
  public:
   explicit Identity(const Layout& layout) : OperatorNode<T>("identity", layout, layout) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     detail::put(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     detail::put(y, x, update);
   }
   Cost cost() const override {

@@ -27,14 +27,12 @@ class Rearrange final : public OperatorNode<T> {
     for (const Piece& piece : pieces_) copied_ += piece.shape.count();
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (copied_ < y.local_count()) prescale(y, update);
     axpby_pieces(x.data(), &Piece::from, domain_strides_, y.data(), &Piece::to, range_strides_,
                  update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (copied_ < x.local_count()) prescale(x, update);
     axpby_pieces(y.data(), &Piece::to, range_strides_, x.data(), &Piece::from, domain_strides_,
                  update);
@@ -78,7 +76,7 @@ class Rearrange final : public OperatorNode<T> {
     pieces_ = std::move(split);
   }
   /// y = beta y, for elements that no piece covers. Pieces are then added with beta = 1.
-  static void prescale(DistributedArray<T>& y, Update<T>& update) {
+  static void prescale(const ArrayView<T>& y, Update<T>& update) {
     scale_or_clear(update.beta, y);
     if (update.beta != T{}) update.beta = T{1};
   }

@@ -19,15 +19,13 @@ class Redistribute final : public OperatorNode<T> {
         forward_(from, to),
         adjoint_(to, from),
         memory_(std::max(from.local_count(), to.local_count()), to.device()),
-        in_domain_(DistributedArray<T>::view(from, memory_.data(), from.local_count())),
-        in_range_(DistributedArray<T>::view(to, memory_.data(), to.local_count())) {}
+        in_domain_(from, memory_.data(), from.local_count()),
+        in_range_(to, memory_.data(), to.local_count()) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     move(forward_, x, y, in_range_, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     move(adjoint_, y, x, in_domain_, update);
   }
   Cost cost() const override { return cost_of(forward_); }
@@ -40,8 +38,8 @@ class Redistribute final : public OperatorNode<T> {
     return {.bytes = sizeof(T) * static_cast<double>(elements),
             .messages = plan.needs_messages() ? 1.0 : 0.0};
   }
-  static void move(Redistribution<T>& way, const DistributedArray<T>& from, DistributedArray<T>& to,
-                   DistributedArray<T>& arrived, Update<T> update) {
+  static void move(Redistribution<T>& way, const ConstArrayView<T>& from, const ArrayView<T>& to,
+                   const ArrayView<T>& arrived, Update<T> update) {
     if (update.is_plain()) return way.run(from, to);
     way.run(from, arrived);
     detail::put(arrived, to, update);
@@ -49,9 +47,9 @@ class Redistribute final : public OperatorNode<T> {
 
   mutable Redistribution<T> forward_;
   mutable Redistribution<T> adjoint_;
-  mutable Buffer<T> memory_;  // receives y = A x if alpha != 1 or beta != 0
-  mutable DistributedArray<T> in_domain_;
-  mutable DistributedArray<T> in_range_;
+  Buffer<T> memory_;  // receives elements that are not written directly to the output
+  ArrayView<T> in_domain_;
+  ArrayView<T> in_range_;
 };
 
 }  // namespace

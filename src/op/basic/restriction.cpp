@@ -1,5 +1,6 @@
 #include <weft/op/basic/restriction.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -46,8 +47,7 @@ class Restriction final : public OperatorNode<T> {
     sources_ = detail::to_device<index_t>(sources, domain.device());
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
       kernels::gather_along(device, range_extents_.outer, range_extents_.n, range_extents_.inner,
                             domain_extents_.n, positions_.data(), kernel_value(update.alpha),
@@ -55,8 +55,7 @@ class Restriction final : public OperatorNode<T> {
                             kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
       if (repeats_) {
         kernels::scatter_add_along(
@@ -104,13 +103,13 @@ LinearOperator<T> restriction(const Layout& layout, std::span<const index_t> ind
     refuse(
         "restriction: index {} follows {}, but indices must ascend along a distributed axis, and "
         "axis {} of {} is distributed. Sort them, or redistribute first",
-        *unsorted, *(unsorted - 1), axis, layout.describe());
+        *unsorted, *(unsorted - 1), axis, to_string(layout));
   }
   const auto count_before = [&](index_t position) -> index_t {
     return std::lower_bound(indices.begin(), indices.end(), position) - indices.begin();
   };
   const auto count = static_cast<index_t>(indices.size());
-  const Layout range = layout.recut(axis, [&](std::span<const index_t> splits) {
+  const Layout range = recut(layout, axis, [&](std::span<const index_t> splits) {
     std::vector<index_t> kept(splits.size(), 0);
     for (std::size_t i = 1; i + 1 < splits.size(); ++i) kept[i] = count_before(splits[i]);
     kept.back() = count;

@@ -1,5 +1,6 @@
 #include <weft/op/basic/sum_along.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
@@ -22,23 +23,21 @@ template <Scalar T>
 class SumAlong final : public OperatorNode<T> {
  public:
   SumAlong(const Layout& layout, int axis)
-      : OperatorNode<T>(fmt::format("sum along axis {}", axis), layout, layout.without(axis)),
+      : OperatorNode<T>(fmt::format("sum along axis {}", axis), layout, without_axis(layout, axis)),
         axis_(axis),
         extents_(layout.box().shape, axis),
         axis_comm_(layout.line_comm(axis)) {
     if (detail::has_peers(axis_comm_)) local_sums_.emplace(this->range(), uninitialized);
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (!local_sums_) return sum_lines(x, y, update);
     sum_lines(x, *local_sums_, {});
     axis_comm_.allreduce(
         BufferRef(local_sums_->data(), local_sums_->local_count(), local_sums_->device()));
     detail::put(*local_sums_, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     const Index strides = detail::strides_of(x.local_shape());
     const Index reduced = detail::strides_of(y.local_shape());
     Index broadcast_strides = strides;
@@ -61,7 +60,7 @@ class SumAlong final : public OperatorNode<T> {
   Cost adjoint_cost() const override { return {.bytes = cost().bytes}; }
 
  private:
-  void sum_lines(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) const {
+  void sum_lines(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const {
     dispatch(y.device(), [&](auto device) {
       kernels::sum_lines(device, extents_.outer, extents_.n, extents_.inner,
                          kernel_value(update.alpha), kernel_cast(x.data()),

@@ -27,12 +27,12 @@ class FilterPass {
         vary_(rows.vary),
         coefficients_(to_device<T>(rows.coefficients, layout.device())) {
     if (is_whole(layout, axis)) return;
-    std::vector<HaloWidth> widths(static_cast<std::size_t>(layout.ndim()));
+    std::vector<AxisPadding> widths(static_cast<std::size_t>(layout.ndim()));
     widths[static_cast<std::size_t>(axis)] = {first_, taps_ - 1 - first_};
     exchange_.emplace(layout, widths);
   }
 
-  void apply(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+  void apply(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) {
     kernels::FilterInput<KernelType<T>> input{kernel_cast(x.data()), nullptr, nullptr, 0, 0};
     if (exchange_) {
       exchange_->run(x);
@@ -75,12 +75,10 @@ class AxisFilter final : public OperatorNode<T> {
         forward_(layout, axis, rows),
         adjoint_(layout, axis, adjoint_rows) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     forward_.apply(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     adjoint_.apply(y, x, update);
   }
   Cost cost() const override { return forward_.cost(this->domain()); }

@@ -134,12 +134,10 @@ class Fft final : public OperatorNode<D, Spectrum<D>> {
         steps_(steps),
         normal_(normal) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<C>& y,
-               Update<C> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<C>& y, Update<C> update) const override {
     steps_.forward(x, y, update);
   }
-  void adjoint(const DistributedArray<C>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<C>& y, const ArrayView<D>& x, Update<D> update) const override {
     steps_.adjoint(y, x, update);
   }
   std::vector<const AnyOperatorNode*> children() const override { return {steps_.node().get()}; }

@@ -111,7 +111,7 @@ class FftwPlan final : public FourierPlan<X> {
       Api::run_forward(plan, fftw(x), fftw(y));
     }
   }
-  void backward(Y* y, X* x) override {
+  void backward(BackwardInput<X>* y, X* x) override {
     const auto plan = plans_for(x, y).backward();
     if constexpr (is_complex<X>) {
       Api::run_complex(plan, fftw(y), fftw(x));
@@ -121,16 +121,15 @@ class FftwPlan final : public FourierPlan<X> {
   }
 
  private:
-  // FFTW takes its input as if to write it, which it does only where its plans are asked to.
   static auto* fftw(const Y* data) {
-    return reinterpret_cast<typename Api::Complex*>(const_cast<Y*>(data));
+    return reinterpret_cast<typename Api::Complex*>(fft_input(data));
   }
-  static F* fftw(const F* data) { return const_cast<F*>(data); }
+  static F* fftw(const F* data) { return fft_input(data); }
 
   /// Plans require the alignment of the arrays they were made for; lent memory may have less.
   const PlanPair<F>& plans_for(const X* x, const Y* y) {
-    const auto is_aligned = [](const void* data) {
-      return Api::alignment_of(static_cast<F*>(const_cast<void*>(data))) == 0;
+    const auto is_aligned = [](const auto* data) {
+      return Api::alignment_of(fft_input(reinterpret_cast<const F*>(data))) == 0;
     };
     if (is_aligned(x) && is_aligned(y)) return *aligned_;
     if (!unaligned_) unaligned_ = make_plans(FFTW_UNALIGNED);

@@ -9,9 +9,22 @@
 #include <weft/op/fourier/fft.hpp>
 
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace weft::detail {
+
+/// The input of a backward transform to X. It is only read if X is complex; if X is real, it is
+/// overwritten.
+template <Scalar X>
+using BackwardInput = std::conditional_t<is_complex<X>, const X, Spectrum<X>>;
+
+/// FFTW and cuFFT declare all inputs as pointers to non-const. This cast is for inputs that their
+/// plans do not write.
+template <class T>
+T* fft_input(const T* data) {
+  return const_cast<T*>(data);
+}
 
 /// Unnormalized Fourier transforms of a rank's part along some of its axes. x and y do not overlap.
 template <Scalar X>
@@ -23,8 +36,8 @@ class FourierPlan {
   virtual ~FourierPlan() = default;
 
   virtual void forward(const X* x, Spectrum<X>* y) = 0;
-  /// The transform with the opposite sign in the exponent. If x is real, y is overwritten.
-  virtual void backward(Spectrum<X>* y, X* x) = 0;
+  /// The transform with the opposite sign in the exponent.
+  virtual void backward(BackwardInput<X>* y, X* x) = 0;
 };
 
 /// A plan for x of a nonempty shape. If x is real, there is one axis, and y has its first n/2 + 1

@@ -1,3 +1,7 @@
+// Fourier transforms of many real lines of odd length, one line per SIMD lane, for lengths with a
+// prime factor from 11 to 255. The rows "MDC" and "CGLS, MDD" of bench/results/compare.json use
+// them: their lines have 1599 = 3 * 13 * 41 samples. Other lengths use FFTW.
+
 #include <weft/kernel/for_each.hpp>
 
 #include "kernel/multiply_add.hpp"

@@ -19,7 +19,7 @@ namespace {
 
 /// out = alpha f + beta out, where transform(to) writes f to an array.
 template <Scalar T, class F>
-void transform_into(DistributedArray<T>& out, DistributedArray<T>& spare, Update<T> update,
+void transform_into(const ArrayView<T>& out, DistributedArray<T>& spare, Update<T> update,
                     F transform) {
   if (update.beta == T{}) {
     transform(out);
@@ -52,19 +52,16 @@ class LocalFft final : public OperatorNode<C> {
     for (const int axis : axes) length_ *= layout.shape()[axis];
   }
 
-  void forward(const DistributedArray<C>& x, DistributedArray<C>& y,
-               Update<C> update) const override {
+  void forward(const ConstArrayView<C>& x, const ArrayView<C>& y, Update<C> update) const override {
     if (!plan_) return;
-    transform_into(y, spare_, update, [&](DistributedArray<C>& to) {
+    transform_into(y, spare_, update, [&](const ArrayView<C>& to) {
       dispatch(to.device(), [&](auto) { plan_->forward(x.data(), to.data()); });
     });
   }
-  void adjoint(const DistributedArray<C>& y, DistributedArray<C>& x,
-               Update<C> update) const override {
+  void adjoint(const ConstArrayView<C>& y, const ArrayView<C>& x, Update<C> update) const override {
     if (!plan_) return;
-    transform_into(x, spare_, update, [&](DistributedArray<C>& to) {
-      // Of complex numbers, it only reads.
-      dispatch(to.device(), [&](auto) { plan_->backward(const_cast<C*>(y.data()), to.data()); });
+    transform_into(x, spare_, update, [&](const ArrayView<C>& to) {
+      dispatch(to.device(), [&](auto) { plan_->backward(y.data(), to.data()); });
     });
   }
   Cost cost() const override {
@@ -90,8 +87,7 @@ class LocalRealFft final : public OperatorNode<F, std::complex<F>> {
         half_spectrum_(range, uninitialized),
         spare_(domain, uninitialized) {}
 
-  void forward(const DistributedArray<F>& x, DistributedArray<C>& y,
-               Update<C> update) const override {
+  void forward(const ConstArrayView<F>& x, const ArrayView<C>& y, Update<C> update) const override {
     if (!plan_) return;
     dispatch(y.device(), [&](auto device) {
       plan_->forward(x.data(), half_spectrum_.data());
@@ -101,8 +97,7 @@ class LocalRealFft final : public OperatorNode<F, std::complex<F>> {
                                    kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<C>& y, DistributedArray<F>& x,
-               Update<F> update) const override {
+  void adjoint(const ConstArrayView<C>& y, const ArrayView<F>& x, Update<F> update) const override {
     if (!plan_) return;
     // The backward transform adds the negative frequencies: sqrt(2) / 2 for each of the two.
     dispatch(x.device(), [&](auto device) {
@@ -110,7 +105,7 @@ class LocalRealFft final : public OperatorNode<F, std::complex<F>> {
                                         std::numbers::sqrt2_v<F> / 2, kernel_cast(y.data()),
                                         kernel_cast(half_spectrum_.data()));
     });
-    transform_into(x, spare_, update, [&](DistributedArray<F>& to) {
+    transform_into(x, spare_, update, [&](const ArrayView<F>& to) {
       dispatch(to.device(), [&](auto) { plan_->backward(half_spectrum_.data(), to.data()); });
     });
   }

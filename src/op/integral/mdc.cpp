@@ -43,7 +43,7 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
   const Layout& model = of_model.domain();
   require(!model.is_stack() && model.ndim() == 3,
           "mdc: a model has three axes (times, ny, nv), but the transform takes {}",
-          model.describe());
+          to_string(model));
   if (!options.prescaled) {
     detail::require_positive(options.dt, "mdc", "dt");
     detail::require_positive(options.dr, "mdc", "dr");
@@ -62,7 +62,7 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel, const MdcTimes& 
   const Layout& layout = kernel.layout();
   require(!layout.is_stack() && layout.ndim() == 3,
           "mdc: a kernel has three axes (frequencies, nx, ny), but this one is {}",
-          layout.describe());
+          to_string(layout));
   require(times.nt > 0 && times.nv > 0, "mdc: nt and nv must be positive, got {} and {}", times.nt,
           times.nv);
   require(!times.twosided || times.nt % 2 == 1,

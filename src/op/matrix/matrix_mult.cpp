@@ -1,5 +1,6 @@
 #include <weft/op/matrix/matrix_mult.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/plan_agreement.hpp"
@@ -30,14 +31,12 @@ class MatrixMult final : public OperatorNode<T> {
         model_(std::move(model)),
         data_(std::move(data)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     const T* in = model_.take(x);
     data_.give(y, update,
                [&](T alpha, T beta, T* out) { multiply(MatrixForm::plain, alpha, in, beta, out); });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     const T* in = data_.take(y);
     model_.give(x, update, [&](T alpha, T beta, T* out) {
       multiply(MatrixForm::adjoint, alpha, in, beta, out);
@@ -79,7 +78,7 @@ class MatrixMult final : public OperatorNode<T> {
 
 void require_matrix(const Layout& layout) {
   require(!layout.is_stack() && layout.ndim() == 2,
-          "matrix_mult: a matrix has two axes, but A is {}", layout.describe());
+          "matrix_mult: a matrix has two axes, but A is {}", to_string(layout));
 }
 
 /// A layout whose first axis is distributed as an axis of A. Ranks at the same position along that
@@ -95,7 +94,7 @@ Layout vectors_along(const Layout& matrix, int axis, const Shape& shape) {
                     static_cast<int>(matrix.coordinates(rank)[1 - axis]));
     whole = whole && extents.back() == shape[0];
   }
-  if (whole) return matrix.replicated_like(shape);
+  if (whole) return replicated_like(matrix, shape);
   if (std::set<int>(lines.begin(), lines.end()).size() == 1) {
     return Layout::scatter(matrix.comm(), shape, 0, extents).on(matrix.device());
   }
@@ -134,7 +133,7 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOption
   require(layout.grid()[0] == ranks || layout.grid()[1] == ranks,
           "matrix_mult: scattered is for a matrix that is cut along one axis over all ranks, but "
           "A is {}",
-          layout.describe());
+          to_string(layout));
   const auto even = [&](const Shape& shape) {
     return Layout::scatter(layout.comm(), shape).on(layout.device());
   };
@@ -160,9 +159,9 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const Layout& model,
     require(model.box(rank).shape[axis] == model.shape()[axis],
             "matrix_mult along axis {}, which is cut: the model is {}; redistribute it, or use a "
             "matrix that is cut along its columns",
-            axis, model.describe());
+            axis, to_string(model));
   }
-  const Layout range = model.recut(axis, [&](std::span<const index_t>) -> std::vector<index_t> {
+  const Layout range = recut(model, axis, [&](std::span<const index_t>) -> std::vector<index_t> {
     return {0, layout.shape()[0]};
   });
   const detail::AxisExtents extents(model.box().shape, axis);

@@ -26,19 +26,18 @@ class MatrixSide {
     for (int rank = 0; rank < line_.size(); ++rank) counts.push_back(layout.local_count(rank));
     parts_ = Parts(std::move(counts));
     piece_ = Buffer<T>(parts_->extent(), layout.device());
-    mine_ = DistributedArray<T>::view(layout, piece_.data() + parts_->offset(line_.rank()),
-                                      layout.local_count());
+    mine_.emplace(layout, piece_.data() + parts_->offset(line_.rank()), layout.local_count());
   }
 
   /// The piece of an array.
-  const T* take(const DistributedArray<T>& x) {
+  const T* take(const ConstArrayView<T>& x) {
     if (!parts_) return x.data();
     line_.all_gather_v(ConstBufferRef(x.data(), x.local_count(), x.device()), piece_, *parts_);
     return piece_.data();
   }
   /// Lets product(alpha, beta, piece) write a piece, and adds up those of the line.
   template <class Product>
-  void give(DistributedArray<T>& y, Update<T> update, Product product) {
+  void give(const ArrayView<T>& y, Update<T> update, Product product) {
     if (!has_peers(line_)) return product(update.alpha, update.beta, y.data());
     const BufferRef out(y.data(), y.local_count(), y.device());
     if (!parts_) {
@@ -55,9 +54,9 @@ class MatrixSide {
 
  private:
   Comm line_;
-  std::optional<Parts> parts_;               // of the piece, if it is distributed
-  Buffer<T> piece_;                          // if it is distributed
-  std::optional<DistributedArray<T>> mine_;  // view of this rank's part of piece_
+  std::optional<Parts> parts_;        // of the piece, if it is distributed
+  Buffer<T> piece_;                   // if it is distributed
+  std::optional<ArrayView<T>> mine_;  // view of this rank's part of piece_
 };
 
 }  // namespace weft::detail

@@ -1,11 +1,13 @@
 #include <weft/op/matrix/matrix_mult.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
 #include "array/plan_agreement.hpp"
+#include "array/vector_kernels.hpp"
 #include "op/matrix/gemm.hpp"
 #include "op/peers.hpp"
 #include "op/scaling.hpp"
@@ -61,8 +63,7 @@ class Summa final : public OperatorNode<T> {
     if (has_peers(column_comm_)) model_panel_ = Buffer<T>(widest * columns_, matrix_.device());
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (panels_.empty()) detail::scale_or_clear(update.beta, y);
     for (const Panel& panel : panels_) {
       const Matrices<const T> a = broadcast_columns(panel);
@@ -72,8 +73,7 @@ class Summa final : public OperatorNode<T> {
       update.beta = T{1};
     }
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     for (const Panel& panel : panels_) {
       const Matrices<const T> a = broadcast_columns(panel);
       const bool mine = panel.row == row_;
@@ -110,14 +110,17 @@ class Summa final : public OperatorNode<T> {
                         panel.column);
     return {matrix_panel_.data(), panel.width};
   }
-  const T* broadcast_rows(const Panel& panel, const DistributedArray<T>& x) const {
-    // The rank that sends only reads it.
-    T* rows = panel.row == row_ ? const_cast<T*>(x.data()) + panel.first_row * columns_
-                                : model_panel_.data();
-    if (has_peers(column_comm_)) {
-      column_comm_.broadcast(BufferRef(rows, panel.width * columns_, x.device()), panel.row);
+  const T* broadcast_rows(const Panel& panel, const ConstArrayView<T>& x) const {
+    const T* mine = x.data() + panel.first_row * columns_;
+    if (!has_peers(column_comm_)) return mine;
+    const index_t count = panel.width * columns_;
+    if (panel.row == row_) {
+      dispatch(x.device(), [&](auto device) {
+        kernels::copy(device, count, kernel_cast(mine), kernel_cast(model_panel_.data()));
+      });
     }
-    return rows;
+    column_comm_.broadcast(BufferRef(model_panel_.data(), count, x.device()), panel.row);
+    return model_panel_.data();
   }
 
   DistributedArray<T> matrix_;
@@ -132,18 +135,6 @@ class Summa final : public OperatorNode<T> {
   mutable Buffer<T> model_panel_;
 };
 
-/// The same number of splits for another extent, with parts that differ by no more than one.
-std::function<std::vector<index_t>(std::span<const index_t>)> evenly(index_t extent) {
-  return [=](std::span<const index_t> old) {
-    const auto parts = static_cast<index_t>(old.size()) - 1;
-    std::vector<index_t> splits;
-    for (index_t part = 0; part <= parts; ++part) {
-      splits.push_back(extent / parts * part + std::min(part, extent % parts));
-    }
-    return splits;
-  };
-}
-
 }  // namespace
 
 template <Scalar T>
@@ -152,10 +143,10 @@ LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options)
   detail::agree_on_plan("summa", {&layout}, dtype_of<T>,
                         fmt::format("{} columns", options.columns));
   require(!layout.is_stack() && layout.ndim() == 2, "summa: a matrix has two axes, but A is {}",
-          layout.describe());
+          to_string(layout));
   require(options.columns >= 0, "summa: columns must not be negative, got {}", options.columns);
-  const Layout range = layout.recut(1, evenly(options.columns));
-  const Layout domain = range.recut(0, evenly(layout.shape()[1]));
+  const Layout range = recut_evenly(layout, 1, options.columns);
+  const Layout domain = recut_evenly(range, 0, layout.shape()[1]);
   return make_operator<Summa<T>>(std::move(matrix), domain, range);
 }
 

@@ -15,8 +15,8 @@ bool fits(const Stencil& stencil, index_t i, index_t n) {
   return true;
 }
 
-HaloWidth width_of(const Stencil& stencil) {
-  HaloWidth width;
+AxisPadding width_of(const Stencil& stencil) {
+  AxisPadding width;
   for (int d = 1; d <= reach; ++d) {
     if (stencil[place(-d)] != 0) width.before = d;
     if (stencil[place(d)] != 0) width.after = d;
@@ -68,8 +68,8 @@ const Stencil& StencilMatrix::row(index_t i) const {
   return interior();
 }
 
-HaloWidth StencilMatrix::width() const {
-  HaloWidth width;
+AxisPadding StencilMatrix::width() const {
+  AxisPadding width;
   for (const Stencil& row : rows_) {
     width = {std::max(width.before, width_of(row).before),
              std::max(width.after, width_of(row).after)};
@@ -77,6 +77,6 @@ HaloWidth StencilMatrix::width() const {
   return {std::min(width.before, n_), std::min(width.after, n_)};
 }
 
-HaloWidth StencilMatrix::interior_width() const { return width_of(interior()); }
+AxisPadding StencilMatrix::interior_width() const { return width_of(interior()); }
 
 }  // namespace weft::detail

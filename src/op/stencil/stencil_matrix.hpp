@@ -33,8 +33,8 @@ class StencilMatrix {
   const std::vector<Stencil>& rows() const { return rows_; }
   const Stencil& row(index_t i) const;
   /// The largest reach of all rows, and that of the interior row.
-  HaloWidth width() const;
-  HaloWidth interior_width() const;
+  AxisPadding width() const;
+  AxisPadding interior_width() const;
 
  private:
   using Row = std::function<Stencil(index_t)>;

@@ -17,11 +17,11 @@ static_assert(reach == kernels::stencil_reach);
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 template <Scalar T>
-const DistributedArray<T>& part_of(const DistributedArray<T>& x, int part) {
+ConstArrayView<T> part_of(const ConstArrayView<T>& x, int part) {
   return x.layout().is_stack() ? x.part(part) : x;
 }
 template <Scalar T>
-DistributedArray<T>& part_of(DistributedArray<T>& x, int part) {
+ArrayView<T> part_of(const ArrayView<T>& x, int part) {
   return x.layout().is_stack() ? x.part(part) : x;
 }
 
@@ -48,7 +48,7 @@ class StencilPass {
     split_boxes();
   }
 
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) {
     if (layout_.local_count() == 0) return;  // no rank exchanges ghost cells with it
     for (int i = 0; i < plan_.inputs; ++i) plan_.x[i] = kernel_cast(part_of(x, i).data());
     for (int i = 0; i < plan_.outputs; ++i) plan_.y[i] = kernel_cast(part_of(y, i).data());
@@ -97,7 +97,7 @@ class StencilPass {
   /// One exchange for each input, with the widths that its matrices need.
   void make_exchanges(const std::vector<AxisMatrix>& matrices) {
     for (int input = 0; input < plan_.inputs; ++input) {
-      std::vector<HaloWidth> widths(at(layout_.ndim()));
+      std::vector<AxisPadding> widths(at(layout_.ndim()));
       for (const AxisMatrix& each : matrices) {
         if (each.domain_part != input || !layout_.is_cut(each.axis)) continue;
         widths[at(each.axis)] = each.matrix.width();
@@ -120,7 +120,7 @@ class StencilPass {
   void add_term(const AxisMatrix& each) {
     const StencilMatrix& matrix = each.matrix;
     const HaloExchange<T>& exchange = std::as_const(exchanges_[at(each.domain_part)]);
-    const HaloWidth width = exchange.width(each.axis);
+    const AxisPadding width = exchange.width(each.axis);
     const int axis = merged_axis_[at(each.axis)];
     const index_t first = layout_.box().offset[each.axis];
     const auto special_rows = static_cast<index_t>(matrix.rows().size()) - 1;
@@ -178,7 +178,7 @@ class StencilPass {
   /// points that need no ghost cells.
   void narrow_boxes(const AxisMatrix& each, const kernels::StencilTerm<Kernel>& term) {
     const index_t extent = plan_.extents[term.axis];
-    const HaloWidth needs = each.matrix.interior_width();
+    const AxisPadding needs = each.matrix.interior_width();
     const auto narrow_to = [&](index_t& begin, index_t& end, index_t from, index_t to) {
       begin = std::clamp(from, begin, extent);
       end = std::clamp(to, begin, std::max(begin, end));
@@ -239,12 +239,10 @@ class StencilOperator final : public OperatorNode<T> {
         forward_(layout, domain, range, matrices),
         adjoint_(layout, range, domain, transposed(matrices)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     forward_.run(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     adjoint_.run(y, x, update);
   }
   Cost cost() const override { return forward_.cost(); }

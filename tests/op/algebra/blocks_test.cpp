@@ -98,7 +98,7 @@ TEST(Blocks, that_do_not_fit) {
     const Layout four = Layout::scatter(comm, {4});
     const auto A = some_operator<double>(five, four, 1);
     const auto B = adjoint(A);
-    const std::vector<std::string> both = {five.describe(), four.describe()};
+    const std::vector<std::string> both = {to_string(five), to_string(four)};
     expect_error<ArgumentError>(comm, both, [&] { vstack({A, B}); });
     expect_error<ArgumentError>(comm, both, [&] { hstack({A, B}); });
     expect_error<ArgumentError>(comm, both, [&] { block({{A, B}}); });
@@ -170,7 +170,7 @@ TEST(Blocks, over_ranks_have_the_layouts_of_what_is_on_them) {
     EXPECT_EQ(diagonal.domain(), Layout::scatter(comm, {20 * ranks}));
     EXPECT_EQ(diagonal.range(), Layout::scatter(comm, {7 * ranks}));
     // Operators on stacks get their parts.
-    const auto A = vstack(comm, std::vector{some_operator<float>(two, grid, 1)});
+    const auto A = vstack(comm, {some_operator<float>(two, grid, 1)});
     std::vector<Placed<float, float>> blocks;
     for (index_t rank = 0; rank < ranks; ++rank) {
       blocks.push_back({6 * rank, 0, some_matrix<float>(6, 10, 1)});
@@ -188,10 +188,10 @@ TEST(Blocks, over_ranks_that_do_not_fit) {
     const auto B = identity<double>(four);
     const bool last = comm.rank() == comm.size() - 1;
     // One rank only makes a mistake, and all hear of it.
-    expect_error<AgreedError>(comm, {three.describe(), four.describe()}, [&] {
+    expect_error<AgreedError>(comm, {to_string(three), to_string(four)}, [&] {
       vstack(comm, last ? Operators{A, B} : Operators{A});
     });
-    expect_error<AgreedError>(comm, {three.describe(), four.describe()}, [&] {
+    expect_error<AgreedError>(comm, {to_string(three), to_string(four)}, [&] {
       hstack(comm, last ? Operators{A, B} : Operators{A});
     });
     expect_error<AgreedError>(comm, {"cpu", to_string(other_device())}, [&] {
@@ -203,7 +203,7 @@ TEST(Blocks, over_ranks_that_do_not_fit) {
     expect_error<ArgumentError>(comm, {"rank 0", "(3)", "(2, 2)"},
                                 [&] { vstack(comm, last ? Operators{B} : Operators{A}); });
     const Layout shared = Layout::scatter(comm, {3});
-    expect_error<AgreedError>(comm, {shared.describe(), "local"}, [&] {
+    expect_error<AgreedError>(comm, {to_string(shared), "local"}, [&] {
       block_diag(comm, last ? Operators{identity<double>(shared)} : Operators{A});
     });
   });

@@ -250,7 +250,7 @@ TEST(OperatorAlgebra, describes_itself) {
       EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
     }
     EXPECT_EQ(text.find("zero"), std::string::npos) << text;
-    EXPECT_NE(text.find(x.describe()), std::string::npos) << text;
+    EXPECT_NE(text.find(to_string(x)), std::string::npos) << text;
     EXPECT_EQ(A.cost().messages, 0);
     EXPECT_EQ(A.cost().flops, static_cast<double>(x.local_count()));
   });
@@ -271,13 +271,13 @@ TEST(OperatorAlgebra, rejects_bad_arguments) {
     const Layout four = Layout::scatter(comm, {4});
     const Layout whole = Layout::replicated(comm, {5});
     const auto A = some_operator<double>(five, four, 1);
-    const std::vector<std::string> both = {five.describe(), four.describe()};
+    const std::vector<std::string> both = {to_string(five), to_string(four)};
     expect_error<ArgumentError>(comm, both, [&] { A* A; });
     expect_error<ArgumentError>(comm, both, [&] { pow(A, 2); });
     expect_error<ArgumentError>(comm, both, [&] { A + adjoint(A); });
     expect_error<ArgumentError>(comm, {"some operator 1", "-1"}, [&] { pow(A, -1); });
     if (comm.size() > 1) {
-      expect_error<ArgumentError>(comm, {five.describe(), whole.describe()},
+      expect_error<ArgumentError>(comm, {to_string(five), to_string(whole)},
                                   [&] { identity<double>(five) - identity<double>(whole); });
     }
     expect_error<ArgumentError>(comm, {"cpu", to_string(other_device())},
@@ -295,8 +295,8 @@ TEST(OperatorAlgebra, rejects_bad_arguments) {
     EXPECT_THROW(identity<double>(five).forward(x, x), ArgumentError);
     std::vector<double> memory(20);
     const Layout local = Layout::local({10});
-    auto one = DistributedArray<double>::view(local, memory.data(), 10);
-    auto other = DistributedArray<double>::view(local, memory.data() + 9, 10);
+    auto one = ArrayView<double>(local, memory.data(), 10);
+    auto other = ArrayView<double>(local, memory.data() + 9, 10);
     EXPECT_THROW(identity<double>(local).forward(one, other), ArgumentError);
     EXPECT_THROW(identity<double>(local).adjoint(other, one), ArgumentError);
   });

@@ -21,7 +21,7 @@ index_t source_of(index_t position, index_t n, Boundary boundary) {
 }
 
 /// Along an axis: the sources of the extended parts, one part after the other.
-std::vector<index_t> sources_along(const Layout& layout, int axis, HaloWidth width,
+std::vector<index_t> sources_along(const Layout& layout, int axis, AxisPadding width,
                                    const HaloOperatorOptions& options) {
   const index_t n = layout.shape()[axis];
   const auto splits = layout.splits(axis);
@@ -37,7 +37,7 @@ std::vector<index_t> sources_along(const Layout& layout, int axis, HaloWidth wid
 }
 
 template <class T>
-Expected<T> halo_matrix(const Layout& layout, const std::vector<HaloWidth>& widths,
+Expected<T> halo_matrix(const Layout& layout, const std::vector<AxisPadding>& widths,
                         const HaloOperatorOptions& options) {
   std::vector<std::vector<index_t>> sources;
   Index extents = layout.shape();
@@ -69,7 +69,7 @@ bool groups_differ(const Layout& layout) {
 }
 
 template <class T = double>
-void check_halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+void check_halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                 const HaloOperatorOptions& options) {
   if (groups_differ(layout)) return;
   check_operator(halo<T>(layout, widths, options), halo_matrix<T>(layout, widths, options));

@@ -7,10 +7,10 @@ namespace weft::test {
 namespace {
 
 template <class T>
-Expected<T> pad_matrix(const Shape& shape, const std::vector<PadWidth>& widths) {
+Expected<T> pad_matrix(const Shape& shape, const std::vector<AxisPadding>& widths) {
   Index extents = shape;
   for (int axis = 0; axis < shape.ndim(); ++axis) {
-    const PadWidth width = widths[static_cast<std::size_t>(axis)];
+    const AxisPadding width = widths[static_cast<std::size_t>(axis)];
     extents[axis] += width.before + width.after;
   }
   const Shape padded(extents);
@@ -26,7 +26,7 @@ Expected<T> pad_matrix(const Shape& shape, const std::vector<PadWidth>& widths) 
 
 struct Case {
   Shape shape;
-  std::vector<PadWidth> widths;
+  std::vector<AxisPadding> widths;
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Restriction, rejects_bad_arguments) {
     expect_error<ArgumentError>(comm, {"restriction", "axis 7"},
                                 [&] { restriction<double>(layout, {0}, {.axis = 7}); });
     if (comm.size() == 1) return;
-    expect_error<ArgumentError>(comm, {"index 1 follows 3", "ascend", layout.describe()}, [&] {
+    expect_error<ArgumentError>(comm, {"index 1 follows 3", "ascend", to_string(layout)}, [&] {
       restriction<double>(layout, {3, 1}, {.axis = 0});
     });
   });

@@ -161,9 +161,8 @@ TEST(Fft, of_memory_that_is_not_aligned) {
     const auto y = A * x;
     std::vector<D> memory(13);
     std::vector<Spectrum<D>> result(13);
-    auto odd = DistributedArray<D>::view(layout, memory.data() + 1, 12);
-    auto into =
-        DistributedArray<Spectrum<D>>::view(A.range(), result.data() + 1, A.range().local_count());
+    auto odd = ArrayView<D>(layout, memory.data() + 1, 12);
+    auto into = ArrayView<Spectrum<D>>(A.range(), result.data() + 1, A.range().local_count());
     copy(x, odd);
     A.forward(odd, into);
     axpy(-1, y, into);

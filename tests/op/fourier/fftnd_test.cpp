@@ -107,7 +107,7 @@ TEST(Fftnd, sends_once_for_each_cut_axis_and_once_to_come_back) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto expect_calls = [&](const Layout& layout, bool transposed, index_t calls) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       using D = std::complex<double>;
       const auto A = fftnd<D>(layout, {.transposed = transposed});
       auto x = make_array<D>(A.domain());

@@ -132,7 +132,8 @@ TEST(Mdc, rejects_bad_arguments) {
     const Layout flat = Layout::replicated(comm, {nt});
     const auto F1 = some_operator<float, T>(flat, flat, 1);
     expect_error<ArgumentError>(comm, {"mdc", "three axes", "(4)"}, [&] { mdc(G, F1, F1); });
-    expect_error<ArgumentError>(comm, {"mdc", "nt must be odd", "got 6"}, [&] { mdc(G, {.nt = 6}); });
+    expect_error<ArgumentError>(comm, {"mdc", "nt must be odd", "got 6"},
+                                [&] { mdc(G, {.nt = 6}); });
     expect_error<ArgumentError>(comm, {"mdc", "4 frequencies", "3"}, [&] { mdc(G, {.nt = 5}); });
   });
 }

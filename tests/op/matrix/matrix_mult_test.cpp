@@ -3,6 +3,7 @@
 #include "op/support/check_operator.hpp"
 #include "support/allocations.hpp"
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 namespace weft::test {
@@ -128,7 +129,7 @@ TEST(MatrixMult, one_after_the_other_on_a_grid) {
   on_ranks([](Comm comm) {
     for (const Index& grid : grids(comm.size())) {
       const auto A = matrix_mult(make_array<double>(Layout::bricks(comm, {7, 5}, grid), seed));
-      const Layout turned = Layout::bricks(comm, {7, 6}, grid).permuted(std::vector{1, 0});
+      const Layout turned = permute_axes(Layout::bricks(comm, {7, 6}, grid), std::vector{1, 0});
       const auto B = matrix_mult(make_array<double>(turned, seed));
       EXPECT_EQ(B.domain(), A.range());
       const auto a = columns_of<double>({7, 5}, 1);

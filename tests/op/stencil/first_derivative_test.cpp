@@ -77,7 +77,7 @@ TEST(FirstDerivative, is_exact_on_large_arrays) {
           if (at[axis] == 0 || at[axis] == shape[axis] - 1) return 0.0;
           return axis == 0 ? 2.0 * static_cast<double>(at[0]) : axis == 1 ? 3.0 : 1.0;
         });
-        EXPECT_TRUE(y.to_host() == expected.to_host()) << layout.describe() << ", axis " << axis;
+        EXPECT_TRUE(y.to_host() == expected.to_host()) << to_string(layout) << ", axis " << axis;
       }
     };
     for (const int cut : {0, 1, 2}) check(Layout::scatter(comm, {5, 40, 700}, cut));

@@ -94,7 +94,7 @@ TEST(Laplacian, is_bitwise_equal_for_any_distribution_of_rows) {
     const auto expected = result(Layout::local(shape));
     for (const Layout& layout : {Layout::scatter(comm, shape), Layout::scatter(comm, shape, 1),
                                  Layout::scatter(comm, shape, 0, thirds(shape[0], comm.size()))}) {
-      EXPECT_EQ(result(layout), expected) << layout.describe();
+      EXPECT_EQ(result(layout), expected) << to_string(layout);
     }
   });
 }

@@ -79,7 +79,7 @@ void for_each_entry(const Shape& shape, const std::vector<Along>& matrices, F f)
 template <Scalar T>
 void check_large(const LinearOperator<T>& a, const Shape& shape,
                  const std::vector<Along>& matrices) {
-  SCOPED_TRACE(a.domain().describe());
+  SCOPED_TRACE(to_string(a.domain()));
   const auto at = [](index_t i) { return static_cast<std::size_t>(i); };
   const index_t columns = shape.count();
   const index_t rows = columns * (a.range().is_stack() ? a.range().part_count() : 1);
@@ -227,10 +227,10 @@ TEST(LargeStencils, work_at_any_alignment) {
   };
   auto* x = reinterpret_cast<C*>(page_of(in));
   std::copy(values.begin(), values.end(), x);
-  const auto input = DistributedArray<C>::view(layout, x, count);
+  const auto input = ArrayView<C>(layout, x, count);
   for (const int reals : {0, 1, 3, 4, 7, 8, 9, 64, 511}) {
     auto* y = reinterpret_cast<C*>(page_of(out) + reals);
-    auto output = DistributedArray<C>::view(layout, y, count);
+    auto output = ArrayView<C>(layout, y, count);
     a.forward(input, output);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), y))
         << reals << " reals after a page boundary";

@@ -70,7 +70,7 @@ GroupsProblem::GroupsProblem(const Comm& comm, double of_y)
 void for_problem_layouts(const Comm& comm,
                          const std::function<void(const Layout&, const Layout&)>& solve) {
   const auto traced = [&](const Layout& domain, const Layout& range) {
-    SCOPED_TRACE(domain.describe() + " to " + range.describe());
+    SCOPED_TRACE(to_string(domain) + " to " + to_string(range));
     solve(domain, range);
   };
   const Layout cut = Layout::scatter(comm, {5});

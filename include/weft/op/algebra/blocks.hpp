@@ -5,6 +5,7 @@
 
 #include <weft/op/linear_operator.hpp>
 
+#include <initializer_list>
 #include <vector>
 
 namespace weft {
@@ -54,6 +55,19 @@ LinearOperator<D, R> hstack(std::initializer_list<LinearOperator<D, R>> operator
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block_diag(std::initializer_list<LinearOperator<D, R>> operators) {
   return block_diag(std::vector(operators));
+}
+template <Scalar D, Scalar R>
+LinearOperator<D, R> vstack(const Comm& comm, std::initializer_list<LinearOperator<D, R>> mine) {
+  return vstack(comm, std::vector(mine));
+}
+template <Scalar D, Scalar R>
+LinearOperator<D, R> hstack(const Comm& comm, std::initializer_list<LinearOperator<D, R>> mine) {
+  return hstack(comm, std::vector(mine));
+}
+template <Scalar D, Scalar R>
+LinearOperator<D, R> block_diag(const Comm& comm,
+                                std::initializer_list<LinearOperator<D, R>> mine) {
+  return block_diag(comm, std::vector(mine));
 }
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block(

@@ -11,7 +11,7 @@ namespace detail {
 /// function(x, y) writes y. A non-deduced context, so that callers can pass lambdas.
 template <Scalar D, Scalar R>
 using OperatorFunction =
-    std::type_identity_t<std::function<void(const DistributedArray<D>&, DistributedArray<R>&)>>;
+    std::type_identity_t<std::function<void(const ConstArrayView<D>&, const ArrayView<R>&)>>;
 }  // namespace detail
 
 /// An operator defined by two functions: forward(x, y) writes y = A x, adjoint(y, x) writes

@@ -13,7 +13,7 @@ struct DiagonalOptions {
 
 /// y = d x, elementwise. No communication. PyLops: Diagonal.
 template <Scalar T>
-LinearOperator<T> diagonal(const DistributedArray<T>& d);
+LinearOperator<T> diagonal(const ConstArrayView<T>& d);
 /// y[.., i, ..] = d[i] x[.., i, ..] along an axis. All ranks pass the same d, one number per
 /// position along the axis. No communication.
 template <Scalar T>

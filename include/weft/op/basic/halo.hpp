@@ -19,7 +19,7 @@ struct HaloOperatorOptions {
 /// The range has the same grid of ranks with the extended parts next to each other, so that its
 /// extents are the sums of theirs. Ranks without elements get no ghost cells.
 template <Scalar T>
-LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+LinearOperator<T> halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                        const HaloOperatorOptions& options = {});
 
 }  // namespace weft

@@ -30,7 +30,7 @@ struct MatrixMultOptions {
 /// copy of the model and each of the q columns of ranks a copy of the data; messages stay within a
 /// row (forward) or a column (adjoint). A second matrix can follow the first if its columns are
 /// distributed as the first one's rows are, over the same ranks: that is
-/// Layout::bricks(comm, {m, n}, {p, q}).permuted({1, 0}), of shape [n, m].
+/// permute_axes(Layout::bricks(comm, {m, n}, {p, q}), {1, 0}), of shape [n, m].
 ///
 /// Move A into the call to avoid a copy.
 template <Scalar T>

@@ -98,7 +98,7 @@ class ComplexPlan final : public FourierPlan<C> {
   }
 
   void forward(const C* x, C* y) override { run(x, y, CUFFT_FORWARD); }
-  void backward(C* y, C* x) override { run(y, x, CUFFT_INVERSE); }
+  void backward(const C* y, C* x) override { run(y, x, CUFFT_INVERSE); }
 
  private:
   struct Step {
@@ -113,7 +113,7 @@ class ComplexPlan final : public FourierPlan<C> {
       const cufftHandle plan = step.plan.on(stream);
       for_each_call(step.extents, [&](index_t o) {
         const index_t offset = o * step.extents.n * step.extents.inner;
-        auto* input = reinterpret_cast<Number*>(const_cast<C*>(from + offset));
+        auto* input = reinterpret_cast<Number*>(fft_input(from + offset));
         auto* output = reinterpret_cast<Number*>(to + offset);
         cufft_check(Api::run_complex(plan, input, output, sign), "cufftExec");
       });
@@ -149,7 +149,7 @@ class RealPlan final : public FourierPlan<F> {
         copy(aligned_copy_.data(), from, stream);
         from = aligned_copy_.data();
       }
-      cufft_check(Api::run_forward(plan, const_cast<F*>(from), number(y, o)), "cufftExec");
+      cufft_check(Api::run_forward(plan, fft_input(from), number(y, o)), "cufftExec");
     });
   }
   void backward(C* y, F* x) override {

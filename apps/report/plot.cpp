@@ -1,22 +1,21 @@
-#include "io/plot.hpp"
+#include "report/plot.hpp"
 
 #include <weft/core/error.hpp>
 
-#include "core/option_checks.hpp"
-#include "io/html.hpp"
+#include "report/html.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
-namespace weft::detail {
+namespace weft::app {
 namespace {
 
 constexpr double plot_width = 760;
 constexpr double plot_height = 380;
 
-/// The frame that curves are drawn in; ticks and names are around it.
+/// The frame around the curves; tick labels and axis names are outside.
 namespace frame {
 constexpr double left = 76;
 constexpr double right = plot_width - 16;
@@ -24,11 +23,11 @@ constexpr double top = 14;
 constexpr double bottom = plot_height - 54;
 }  // namespace frame
 
-/// Colours and dashes repeat with different periods, so that curves differ without colour, too.
+/// Colours and dashes repeat with different periods, so that curves also differ without colour.
 constexpr std::array<std::string_view, 6> line_colors = {"#1f5fbf", "#cf3f4f", "#1f8a5b",
                                                          "#7d4fb0", "#d07f12", "#3a3f47"};
 constexpr std::array<std::string_view, 4> line_dashes = {"none", "8 4", "2 3", "10 3 2 3"};
-/// Curves of few points show them.
+/// Curves with at most this many points show them as dots.
 constexpr std::size_t few_points = 30;
 
 struct Tick {
@@ -36,7 +35,7 @@ struct Tick {
   std::string label;  // in SVG
 };
 
-/// One axis: a range of values (of logarithms, if it is logarithmic), and where they are drawn.
+/// One axis: a range of values (of their logarithms on a logarithmic axis) and its pixels.
 struct PlotAxis {
   bool logarithmic = false;
   Limits range = {};
@@ -45,17 +44,17 @@ struct PlotAxis {
   std::vector<Tick> ticks = {};
 
   bool shows(double value) const {
-    // Differences of numbers beyond that would not be finite.
+    // Differences of larger values overflow.
     return std::abs(value) < 1e300 && (!logarithmic || value > 0);
   }
   double position(double value) const { return place(logarithmic ? std::log10(value) : value); }
-  /// Of a number of the range.
+  /// The pixel of a value in `range`.
   double place(double number) const {
     return begin + (end - begin) * (number - range.low) / (range.high - range.low);
   }
 };
 
-/// 1, 2 or 5 times a power of ten, so that a range has about `count` steps.
+/// 1, 2 or 5 times a power of ten that divides a range into about `count` steps.
 double nice_step(const Limits& range, int count) {
   const double rough = (range.high - range.low) / count;
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
@@ -65,7 +64,7 @@ double nice_step(const Limits& range, int count) {
   return 10 * power;
 }
 
-/// As many decimals as steps need; powers of ten for very small and very large numbers.
+/// With the decimals that steps need; in scientific notation for very small and very large values.
 std::string tick_label(double value, double largest, double step) {
   if (largest < 1e6 && step > 1e-5) {
     const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
@@ -77,10 +76,10 @@ std::string tick_label(double value, double largest, double step) {
 
 void add_linear_ticks(PlotAxis& axis, double step) {
   const double largest = std::max(std::abs(axis.range.low), std::abs(axis.range.high));
-  const double slack = 1e-9;  // of a step, for what is lost in divisions
+  const double slack = 1e-9;  // of a step, for rounding errors
   const double last = std::floor(axis.range.high / step + slack);
   for (double i = std::ceil(axis.range.low / step - slack); i <= last; ++i) {
-    const double value = i * step + 0.0;  // no zero with a sign
+    const double value = i * step + 0.0;  // turns -0 into 0
     axis.ticks.push_back({value, tick_label(value, largest, step)});
   }
 }
@@ -95,8 +94,7 @@ void add_decades(PlotAxis& axis) {
   }
 }
 
-/// From the least to the largest number; well around them, if they are nearly the same: ticks must
-/// be numbers that differ.
+/// From the smallest to the largest value; wider if they are nearly equal, so that ticks differ.
 Limits range_of(const std::vector<double>& values) {
   if (values.empty()) return {0, 1};
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -112,7 +110,7 @@ PlotAxis make_x_axis(const std::vector<double>& values) {
   return axis;
 }
 
-/// Ends with a tick on both sides.
+/// Has a tick at both ends.
 PlotAxis make_y_axis(const std::vector<double>& values, AxisScale scale) {
   PlotAxis axis{
       .logarithmic = scale == AxisScale::logarithmic, .begin = frame::bottom, .end = frame::top};
@@ -176,7 +174,7 @@ double x_of(const CurveSeries& series, std::size_t i) {
   return series.x.empty() ? static_cast<double>(i) : series.x[i];
 }
 
-/// A line through the points, with a dot for each if they are few or alone.
+/// A line through the points; isolated points and those of short curves are dots.
 std::string draw_series(const CurveSeries& series, std::size_t number, const PlotAxis& x,
                         const PlotAxis& y) {
   const auto shown = [&](std::size_t i) {
@@ -219,7 +217,8 @@ std::string draw_legend(const std::vector<CurveSeries>& series) {
 }  // namespace
 
 std::string plot(const ReportCurves& curves) {
-  require_enumerator(curves.y_scale, AxisScale::logarithmic, "HtmlReport::curves", "AxisScale");
+  require(curves.y_scale == AxisScale::linear || curves.y_scale == AxisScale::logarithmic,
+          "HtmlReport::curves: there is no AxisScale number {}", static_cast<int>(curves.y_scale));
   std::vector<double> xs;
   std::vector<double> ys;
   const PlotAxis any_x;
@@ -249,4 +248,4 @@ std::string plot(const ReportCurves& curves) {
   return svg + "</svg></div>\n" + draw_legend(curves.series);
 }
 
-}  // namespace weft::detail
+}  // namespace weft::app

@@ -1,4 +1,4 @@
-#include <weft/io/report.hpp>
+#include "report/report.hpp"
 
 #include <weft/core/error.hpp>
 
@@ -13,8 +13,10 @@
 #include <string_view>
 #include <vector>
 
-namespace weft::test {
+namespace weft::app {
 namespace {
+
+using namespace weft::test;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -279,4 +281,4 @@ TEST(Report, files) {
   });
 }
 
-}  // namespace weft::test
+}  // namespace weft::app

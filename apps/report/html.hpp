@@ -3,12 +3,12 @@
 #include <string>
 #include <string_view>
 
-namespace weft::detail {
+namespace weft::app {
 
-/// Text as it must be written between tags and in quotes.
+/// Text with the special characters of HTML escaped, for elements and attributes.
 std::string escaped(std::string_view text);
 std::string base64(std::string_view bytes);
-/// A number for readers: four digits.
+/// A number with four significant digits.
 std::string short_number(double value);
 
-}  // namespace weft::detail
+}  // namespace weft::app

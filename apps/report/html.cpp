@@ -1,11 +1,11 @@
-#include "io/html.hpp"
+#include "report/html.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
 
-namespace weft::detail {
+namespace weft::app {
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -40,4 +40,4 @@ std::string base64(std::string_view bytes) {
 
 std::string short_number(double value) { return fmt::format("{:.4g}", value); }
 
-}  // namespace weft::detail
+}  // namespace weft::app

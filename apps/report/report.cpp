@@ -1,20 +1,23 @@
-#include <weft/io/report.hpp>
+#include "report/report.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/io/replace_file.hpp>
 
-#include "io/html.hpp"
-#include "io/partial_file.hpp"
-#include "io/plot.hpp"
+#include "report/html.hpp"
+#include "report/plot.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-namespace weft {
+namespace weft::app {
 namespace {
 
-using detail::escaped;
-using detail::short_number;
+#ifdef WEFT_WITH_PNG
+constexpr bool has_png = true;
+#else
+constexpr bool has_png = false;
+#endif
 
 constexpr std::string_view style_sheet = R"(
 :root { color-scheme: light; }
@@ -64,11 +67,10 @@ bool is_number(const std::string& text) {
 }
 
 std::string image_tag(std::string_view png, std::string_view attributes) {
-  return fmt::format("<img {} src=\"data:image/png;base64,{}\">", attributes, detail::base64(png));
+  return fmt::format("<img {} src=\"data:image/png;base64,{}\">", attributes, base64(png));
 }
 
-/// All colours from the last, on top, to the first. An image, since browsers do not print
-/// backgrounds.
+/// All colours, the last on top. An image, since browsers do not print backgrounds.
 std::string color_bar(const Limits& limits, ColorMap colors) {
   constexpr int ends = 127;
   std::vector<double> values;
@@ -84,13 +86,18 @@ std::string axis_row(std::string_view kind, std::string_view name, double first,
                      kind, short_number(first), escaped(name), short_number(last));
 }
 
+std::string caption_of(const ReportPicture& picture) {
+  return "<figcaption>" + escaped(picture.caption) + "</figcaption>\n</figure>\n";
+}
+
 std::string figure_of(const ReportPicture& picture) {
+  if (!has_png) return "<figure>\n<p>(built without libpng)</p>\n" + caption_of(picture);
   const PictureOptions& options = picture.options;
   const std::string png = png_picture(picture.values, picture.rows, picture.columns, options);
   const auto last = [](index_t n) { return static_cast<double>(n - 1); };
   const Limits x = picture.x_range.value_or(Limits{0, last(picture.columns)});
   const Limits y = picture.y_range.value_or(Limits{0, last(picture.rows)});
-  // Long and narrow arrays are stretched to a shape that fits on a page.
+  // Long and narrow arrays are stretched to fit on a page.
   const double shape = std::clamp(
       static_cast<double>(picture.columns) / static_cast<double>(picture.rows), 0.9, 3.0);
 
@@ -101,7 +108,7 @@ std::string figure_of(const ReportPicture& picture) {
   html += '\n';
   html += color_bar(picture_limits(picture.values, options), options.colors);
   html += axis_row("x", picture.x_axis, x.low, x.high);
-  return html + "</div>\n<figcaption>" + escaped(picture.caption) + "</figcaption>\n</figure>\n";
+  return html + "</div>\n" + caption_of(picture);
 }
 
 }  // namespace
@@ -109,7 +116,7 @@ std::string figure_of(const ReportPicture& picture) {
 HtmlReport::HtmlReport(std::string title) : title_(std::move(title)) {}
 
 void HtmlReport::heading(std::string_view text, int level) {
-  require(level >= 1 && level <= 3, "HtmlReport::heading: level {} is none of 1, 2, 3", level);
+  require(level >= 1 && level <= 3, "HtmlReport::heading: level must be 1, 2 or 3, got {}", level);
   body_ += fmt::format("<h{0}>{1}</h{0}>\n", level + 1, escaped(text));
 }
 
@@ -119,7 +126,7 @@ void HtmlReport::paragraph(std::string_view text) {
 
 void HtmlReport::table(const std::vector<std::vector<std::string>>& rows) {
   if (rows.empty()) return;
-  // A column of numbers, some of which may be missing, is aligned to the right, with its head.
+  // Columns of numbers, some of which may be missing, are right-aligned, including the header.
   const auto holds_numbers = [&](std::size_t column) {
     return rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) {
              return column >= row.size() || row[column].empty() || is_number(row[column]);
@@ -146,8 +153,8 @@ void HtmlReport::pictures(std::span<const ReportPicture> pictures) {
 }
 
 void HtmlReport::curves(const ReportCurves& curves) {
-  body_ += "<figure class=\"curves\">\n" + detail::plot(curves) + "<figcaption>" +
-           escaped(curves.caption) + "</figcaption>\n</figure>\n";
+  body_ += "<figure class=\"curves\">\n" + plot(curves) + "<figcaption>" + escaped(curves.caption) +
+           "</figcaption>\n</figure>\n";
 }
 
 std::string HtmlReport::html() const {
@@ -160,6 +167,6 @@ std::string HtmlReport::html() const {
   return page + body_ + "</body>\n</html>\n";
 }
 
-void HtmlReport::write(const std::string& path) const { detail::replace_file(path, html()); }
+void HtmlReport::write(const std::string& path) const { replace_file(path, html()); }
 
-}  // namespace weft
+}  // namespace weft::app
