@@ -24,7 +24,7 @@ void scale_or_clear(T beta, const Output<T>& y) {
 
 /// y = alpha x + beta y.
 template <Scalar T>
-void put(const ConstArrayView<T>& x, const Output<T>& y, Update<T> update) {
+void apply_update(const ConstArrayView<T>& x, const Output<T>& y, Update<T> update) {
   if (update.is_plain()) {
     copy(x, y);
   } else {

@@ -35,7 +35,7 @@ class SumAlong final : public OperatorNode<T> {
     sum_lines(x, *local_sums_, {});
     axis_comm_.allreduce(
         BufferRef(local_sums_->data(), local_sums_->local_count(), local_sums_->device()));
-    detail::put(*local_sums_, y, update);
+    detail::apply_update(*local_sums_, y, update);
   }
   void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     const Index strides = detail::strides_of(x.local_shape());

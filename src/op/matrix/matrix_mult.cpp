@@ -32,21 +32,22 @@ class MatrixMult final : public OperatorNode<T> {
         data_(std::move(data)) {}
 
   void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
-    const T* in = model_.take(x);
-    data_.give(y, update,
-               [&](T alpha, T beta, T* out) { multiply(MatrixForm::plain, alpha, in, beta, out); });
+    const T* in = model_.gather(x);
+    data_.reduce_into(y, update, [&](T alpha, T beta, T* out) {
+      multiply(MatrixForm::plain, alpha, in, beta, out);
+    });
   }
   void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
-    const T* in = data_.take(y);
-    model_.give(x, update, [&](T alpha, T beta, T* out) {
+    const T* in = data_.gather(y);
+    model_.reduce_into(x, update, [&](T alpha, T beta, T* out) {
       multiply(MatrixForm::adjoint, alpha, in, beta, out);
     });
   }
   Cost cost() const override {
-    return cost_with(model_.messages_to_take() + data_.messages_to_give());
+    return cost_with(model_.gather_messages() + data_.reduce_messages());
   }
   Cost adjoint_cost() const override {
-    return cost_with(data_.messages_to_take() + model_.messages_to_give());
+    return cost_with(data_.gather_messages() + model_.reduce_messages());
   }
 
  private:
