@@ -225,7 +225,7 @@ void filter_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, ind
                      (n + input.after) * inner};
     }
     const T* of_block = coefficients + (vary && !per_element ? row_number : 0);
-    sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, each}, segments,
+    sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, per_element}, segments,
                  y + o * n * inner, update);
   });
 }
