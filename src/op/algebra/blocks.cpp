@@ -30,32 +30,16 @@ class Blocks final : public OperatorNode<D, R> {
         columns_are_parts_(columns_are_parts) {}
 
   void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
-    for (int row = 0; row < (rows_are_parts_ ? y.layout().part_count() : 1); ++row) {
-      const ArrayView<R>& out = rows_are_parts_ ? y.part(row) : y;
-      Update<R> next = update;
-      bool written = false;
-      for (const Block<D, R>& block : blocks_) {
-        if (block.row != row || block.a.is_zero()) continue;
-        block.a.forward(columns_are_parts_ ? x.part(block.column) : x, out, next);
-        next.beta = R{1};
-        written = true;
-      }
-      if (!written) detail::scale_or_clear(update.beta, out);
-    }
+    const auto apply = [&](const Block<D, R>& block, const ArrayView<R>& out, Update<R> next) {
+      block.a.forward(columns_are_parts_ ? x.part(block.column) : x, out, next);
+    };
+    sum_blocks(&Block<D, R>::row, rows_are_parts_, y, update, apply);
   }
   void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
-    for (int column = 0; column < (columns_are_parts_ ? x.layout().part_count() : 1); ++column) {
-      const ArrayView<D>& out = columns_are_parts_ ? x.part(column) : x;
-      Update<D> next = update;
-      bool written = false;
-      for (const Block<D, R>& block : blocks_) {
-        if (block.column != column || block.a.is_zero()) continue;
-        block.a.adjoint(rows_are_parts_ ? y.part(block.row) : y, out, next);
-        next.beta = D{1};
-        written = true;
-      }
-      if (!written) detail::scale_or_clear(update.beta, out);
-    }
+    const auto apply = [&](const Block<D, R>& block, const ArrayView<D>& out, Update<D> next) {
+      block.a.adjoint(rows_are_parts_ ? y.part(block.row) : y, out, next);
+    };
+    sum_blocks(&Block<D, R>::column, columns_are_parts_, x, update, apply);
   }
   std::vector<const AnyOperatorNode*> children() const override {
     std::vector<const AnyOperatorNode*> all;
@@ -64,6 +48,25 @@ class Blocks final : public OperatorNode<D, R> {
   }
 
  private:
+  /// For every part of the output, the sum of apply(block, part, update) over the blocks whose
+  /// `position` is that of the part.
+  template <Scalar T, class Apply>
+  void sum_blocks(int Block<D, R>::*position, bool has_parts, const ArrayView<T>& output,
+                  Update<T> update, Apply apply) const {
+    for (int i = 0; i < (has_parts ? output.layout().part_count() : 1); ++i) {
+      const ArrayView<T>& out = has_parts ? output.part(i) : output;
+      Update<T> next = update;
+      bool written = false;
+      for (const Block<D, R>& block : blocks_) {
+        if (block.*position != i || block.a.is_zero()) continue;
+        apply(block, out, next);
+        next.beta = T{1};
+        written = true;
+      }
+      if (!written) detail::scale_or_clear(update.beta, out);
+    }
+  }
+
   std::vector<Block<D, R>> blocks_;
   bool rows_are_parts_;
   bool columns_are_parts_;

@@ -56,10 +56,7 @@ void multiply_conj_along(Device device, index_t outer, index_t n, index_t inner,
                                T, T*);                                                             \
   template void multiply_conj_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, T, const T*,      \
                                     const T*, T, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

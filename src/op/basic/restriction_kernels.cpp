@@ -71,10 +71,7 @@ void scatter_add_along(Device device, index_t outer, index_t n, index_t inner, i
                              T, const T*, T, T*);                                                  \
   template void scatter_add_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, index_t,            \
                                   const index_t*, const index_t*, T, const T*, T, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

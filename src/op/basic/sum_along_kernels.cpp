@@ -32,10 +32,7 @@ void sum_lines(Device device, index_t outer, index_t n, index_t inner, T alpha, 
 
 #define INSTANTIATE(T) \
   template void sum_lines(WEFT_THIS_DEVICE, index_t, index_t, index_t, T, const T*, T, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

@@ -247,10 +247,7 @@ void apply_axis_filter(Device device, index_t outer, index_t n, index_t inner, i
 #define INSTANTIATE(T)                                                                           \
   template void apply_axis_filter(WEFT_THIS_DEVICE, index_t, index_t, index_t, index_t, index_t, \
                                   const T*, bool, T, FilterInput<T>, T, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

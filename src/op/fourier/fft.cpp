@@ -64,9 +64,9 @@ Axes take_local(Axes& pending, const Layout& layout) {
   const auto first = std::stable_partition(
       pending.begin(), pending.end(),
       [&](const FftAxis& axis) { return !detail::is_whole(layout, axis.axis); });
-  Axes whole(first, pending.end());
+  Axes local(first, pending.end());
   pending.erase(first, pending.end());
-  return whole;
+  return local;
 }
 
 /// The transforms along all axes of a complex array. Axes that are not distributed are transformed

@@ -96,8 +96,8 @@ LinearOperator<T> fredholm1(DistributedArray<T> kernel, const Fredholm1Options& 
             "fredholm1: only slices may be cut, but G is {}", to_string(layout));
   }
   const auto vectors = [&](index_t rows) {
-    const Shape whole{shape[0], rows, options.nz};
-    if (options.replicated) return replicated_like(layout, whole);
+    const Shape global{shape[0], rows, options.nz};
+    if (options.replicated) return replicated_like(layout, global);
     const auto uncut = [](index_t extent) {
       return [=](std::span<const index_t>) -> std::vector<index_t> { return {0, extent}; };
     };

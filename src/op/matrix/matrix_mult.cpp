@@ -88,14 +88,14 @@ Layout vectors_along(const Layout& matrix, int axis, const Shape& shape) {
   const int ranks = matrix.comm().size();
   std::vector<index_t> extents;
   std::vector<int> lines;
-  bool whole = true;
+  bool is_replicated = true;
   for (int rank = 0; rank < ranks; ++rank) {
     extents.push_back(matrix.box(rank).shape[axis]);
     lines.push_back(matrix.group(rank) * ranks +
                     static_cast<int>(matrix.coordinates(rank)[1 - axis]));
-    whole = whole && extents.back() == shape[0];
+    is_replicated = is_replicated && extents.back() == shape[0];
   }
-  if (whole) return replicated_like(matrix, shape);
+  if (is_replicated) return replicated_like(matrix, shape);
   if (std::set<int>(lines.begin(), lines.end()).size() == 1) {
     return Layout::scatter(matrix.comm(), shape, 0, extents).on(matrix.device());
   }
