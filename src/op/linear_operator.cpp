@@ -13,17 +13,17 @@
 namespace weft {
 namespace {
 
-/// Arguments of an operator, checked before it is applied.
+/// Checks the arguments of forward and adjoint.
 template <class T, class U>
 void check(const char* call, const std::string& name, const Layout& takes, const Layout& gives,
            const ConstArrayView<T>& in, const ConstArrayView<U>& out) {
   if (!(in.layout() == takes)) {
     refuse("{} of {}: {}", call, name,
-           detail::difference("the operator takes", takes, "the input is", in.layout()));
+           detail::difference("the operator expects", takes, "the input is", in.layout()));
   }
   if (!(out.layout() == gives)) {
     refuse("{} of {}: {}", call, name,
-           detail::difference("the operator gives", gives, "the output is", out.layout()));
+           detail::difference("the operator returns", gives, "the output is", out.layout()));
   }
   const auto* in_begin = reinterpret_cast<const std::byte*>(in.data());
   const auto* out_begin = reinterpret_cast<const std::byte*>(out.data());
@@ -35,7 +35,7 @@ void check(const char* call, const std::string& name, const Layout& takes, const
   }
 }
 
-/// 12345678 as 12.3 M.
+/// 12345678 as "12.3 M".
 std::string with_unit(double number) {
   if (std::isnan(number)) return "unknown";
   constexpr const char* units[] = {"", " k", " M", " G", " T", " P"};
@@ -60,7 +60,7 @@ void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
 
 }  // namespace
 
-void detail::refuse_moved_operator() { refuse("the operator has been moved from"); }
+void detail::refuse_moved_operator() { refuse("LinearOperator: the operator has been moved from"); }
 
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
@@ -122,7 +122,7 @@ void LinearOperator<D, R>::adjoint(const ConstArrayView<R>& y, const ArrayView<D
 
 template <Scalar D, Scalar R>
 LinearOperator<D, D> LinearOperator<D, R>::normal() const {
-  if (auto shorter = checked().normal()) return *shorter;
+  if (auto simplified = checked().normal()) return *simplified;
   return weft::adjoint(*this) * *this;
 }
 

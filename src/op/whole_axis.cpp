@@ -10,7 +10,7 @@ namespace {
 
 using Splits = std::span<const index_t>;
 
-/// Where one part has all elements, it has them still.
+/// Splits for a new extent, where one part keeps all elements.
 std::vector<index_t> stretched(Splits splits, index_t extent) {
   std::vector<index_t> result;
   for (const index_t split : splits) result.push_back(split == 0 ? 0 : extent);
@@ -22,12 +22,12 @@ bool in_one_part(Splits splits) {
                      [&](index_t split) { return split == 0 || split == splits.back(); });
 }
 
-/// The longest axis that is as asked, or -1.
+/// The longest axis that satisfies a condition, or -1.
 template <class F>
-int longest_axis(const Layout& layout, F is_right) {
+int longest_axis(const Layout& layout, F is_candidate) {
   int longest = -1;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
-    if (!is_right(axis)) continue;
+    if (!is_candidate(axis)) continue;
     if (longest < 0 || layout.shape()[axis] > layout.shape()[longest]) longest = axis;
   }
   return longest;

@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-TEST(DotTest, passes_and_fails) {
+TEST(DotTest, detects_wrong_adjoints) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -26,16 +26,16 @@ TEST(DotTest, passes_and_fails) {
       EXPECT_FALSE(dot_test(function_operator<T>(layout, layout, times, wrong)));
       const DotTestResult strict = dot_test(diagonal(d), {.tolerance = 1e-30});
       EXPECT_EQ(strict.tolerance, 1e-30);
-      // Right for real numbers only: d where conj(d) should be.
+      // Uses d instead of conj(d), which is correct for real numbers only.
       EXPECT_EQ(dot_test(function_operator<T>(layout, layout, times, times)).passed(),
                 !is_complex<T>);
     });
   });
 }
 
-// A x is made of rounding errors, and so is Aᴴ y: they have nothing to do with each other, but are
-// as small as the numbers that cancel let them be.
-TEST(DotTest, passes_where_large_numbers_cancel) {
+// A x and Aᴴ y consist of rounding errors, which are unrelated, but bounded by the numbers that
+// cancel.
+TEST(DotTest, tolerates_cancellation) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -81,8 +81,8 @@ TEST(DotTest, passes_where_large_numbers_cancel) {
   });
 }
 
-// Small numbers are no excuse.
-TEST(DotTest, fails_for_small_operators_that_are_wrong) {
+// The tolerance is relative: small operators must not pass because they are small.
+TEST(DotTest, detects_wrong_adjoints_at_any_scale) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     const auto scaled_by = [](double a) {
@@ -99,8 +99,8 @@ TEST(DotTest, fails_for_small_operators_that_are_wrong) {
   });
 }
 
-// By the seed and the global position alone: the same numbers for any number of ranks.
-TEST(DotTest, of_one_group_needs_no_other) {
+// Dot tests of one group must not involve the other.
+TEST(DotTest, runs_in_one_group_alone) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {60, 5}).within(even_and_odd(comm.size()));
     const auto a = identity<double>(layout);
@@ -112,14 +112,14 @@ TEST(DotTest, of_one_group_needs_no_other) {
   });
 }
 
-// One group sees errors, the other none: both must apply the operator as often.
-TEST(DotTest, of_groups_that_come_to_different_conclusions) {
+// One group sees errors, the other none: both must apply the operator equally often.
+TEST(DotTest, handles_groups_with_different_results) {
   on_ranks([](Comm comm) {
     const Layout groups = Layout::scatter(comm, {60}).within(even_and_odd(comm.size()));
     const Layout all = Layout::scatter(comm, {60});
     using Array = DistributedArray<double>;
     const auto needs_all_ranks = [&](const Array&, Array& y) {
-      // Not linear on odd ranks, whose group can say nothing of rounding errors then.
+      // Not linear on odd ranks, whose group cannot estimate rounding errors then.
       y.fill(comm.rank() % 2);
       comm.barrier();
     };
@@ -128,7 +128,7 @@ TEST(DotTest, of_groups_that_come_to_different_conclusions) {
   });
 }
 
-TEST(DotTest, does_not_depend_on_ranks) {
+TEST(DotTest, is_independent_of_the_number_of_ranks) {
   on_ranks([](Comm comm) {
     const auto on_one = [](const Layout& layout) {
       return dot_test(diagonal(make_array<double>(layout, 3)), {.seed = 7});
@@ -142,13 +142,13 @@ TEST(DotTest, does_not_depend_on_ranks) {
   });
 }
 
-TEST(DotTest, says_what_it_saw) {
+TEST(DotTest, formats_its_result) {
   const Layout layout = Layout::local({3});
   const std::string text = to_string(dot_test(diagonal(make_array<float>(layout))));
   EXPECT_NE(text.find("passed"), std::string::npos) << text;
 }
 
-TEST(DotTest, random_arrays) {
+TEST(DotTest, random_arrays_are_independent_of_layouts) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);

@@ -17,17 +17,18 @@ class FunctionOperator final : public OperatorNode<D, R> {
       : OperatorNode<D, R>(name, domain, range),
         forward_(std::move(forward)),
         adjoint_(std::move(adjoint)),
-        in_domain_(domain, uninitialized),
-        in_range_(range, uninitialized) {}
+        domain_scratch_(domain, uninitialized),
+        range_scratch_(range, uninitialized) {}
 
   void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
-    apply(forward_, x, y, in_range_, update);
+    apply(forward_, x, y, range_scratch_, update);
   }
   void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
-    require(adjoint_ != nullptr, "{}: this operator was made without an adjoint", this->name());
-    apply(adjoint_, y, x, in_domain_, update);
+    require(adjoint_ != nullptr, "adjoint of {}: pass an adjoint function to function_operator",
+            this->name());
+    apply(adjoint_, y, x, domain_scratch_, update);
   }
-  // Nobody knows what functions do.
+  // Functions may do anything.
   bool capturable() const override { return false; }
   Cost cost() const override { return Cost::unknown(); }
 
@@ -37,13 +38,13 @@ class FunctionOperator final : public OperatorNode<D, R> {
                     const ArrayView<U>& out, DistributedArray<U>& scratch, Update<U> update) {
     if (update.is_plain()) return function(in, out);
     function(in, scratch);
-    detail::put<U>(scratch, out, update);
+    detail::apply_update<U>(scratch, out, update);
   }
 
   OperatorFunction<D, R> forward_;
   OperatorFunction<R, D> adjoint_;
-  mutable DistributedArray<D> in_domain_;
-  mutable DistributedArray<R> in_range_;
+  mutable DistributedArray<D> domain_scratch_;
+  mutable DistributedArray<R> range_scratch_;
 };
 
 }  // namespace
@@ -52,7 +53,7 @@ template <Scalar D, Scalar R>
 LinearOperator<D, R> function_operator(const Layout& domain, const Layout& range,
                                        OperatorFunction<D, R> forward,
                                        OperatorFunction<R, D> adjoint, const std::string& name) {
-  require(forward != nullptr, "function_operator: {} has no function to go forward with", name);
+  require(forward != nullptr, "function_operator: the forward function of {} is empty", name);
   return make_operator<FunctionOperator<D, R>>(domain, range, std::move(forward),
                                                std::move(adjoint), name);
 }

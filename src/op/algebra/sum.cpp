@@ -34,11 +34,12 @@ template <Scalar D, Scalar R>
 LinearOperator<D, R> operator+(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b) {
   if (!(a.domain() == b.domain())) {
     refuse("sum of {} and {}: {}", a.name(), b.name(),
-           detail::difference("one takes", a.domain(), "the other takes", b.domain()));
+           detail::difference("the first has domain", a.domain(), "the second has domain",
+                              b.domain()));
   }
   if (!(a.range() == b.range())) {
     refuse("sum of {} and {}: {}", a.name(), b.name(),
-           detail::difference("one gives", a.range(), "the other gives", b.range()));
+           detail::difference("the first has range", a.range(), "the second has range", b.range()));
   }
   if (b.is_zero()) return a;
   if (a.is_zero()) return b;

@@ -28,23 +28,24 @@ class Halo final : public OperatorNode<T> {
         exchange_(domain, widths, {.boundary = options.boundary}) {
     if (domain.local_count() == 0) return;
     const Box& box = domain.box();
-    Box kept{Index::filled(domain.ndim(), 0), range.box().shape};  // in the extended part
+    // This rank's part of the range, in coordinates of the extended part before trimming.
+    Box extended{Index::filled(domain.ndim(), 0), range.box().shape};
     for (int axis = 0; axis < domain.ndim(); ++axis) {
       const index_t before = widths[at(axis)].before;
-      if (trim_) kept.offset[axis] = before - std::min(before, box.offset[axis]);
+      if (trim_) extended.offset[axis] = before - std::min(before, box.offset[axis]);
     }
-    Index origin = kept.offset;
+    Index origin = extended.offset;
     for (int axis = 0; axis < domain.ndim(); ++axis) origin[axis] = widths[at(axis)].before;
-    add_piece({origin, box.shape}, kept, nullptr);
+    add_piece({origin, box.shape}, extended, nullptr);
     for (int axis = 0; axis < domain.ndim(); ++axis) {
       for (const Side side : {Side::before, Side::after}) {
-        // The ghost cells of an axis reach into those of the axes before it.
+        // Ghost cells of an axis include corners: they extend over those of earlier axes.
         Index corner = origin;
         for (int earlier = 0; earlier < axis; ++earlier) corner[earlier] = 0;
         corner[axis] = side == Side::before ? 0 : origin[axis] + box.shape[axis];
         ghost_counts_.push_back(exchange_.ghost_shape(axis, side).count());
         ghosts_.push_back(exchange_.ghosts(axis, side));
-        add_piece({corner, exchange_.ghost_shape(axis, side)}, kept, ghosts_.back());
+        add_piece({corner, exchange_.ghost_shape(axis, side)}, extended, ghosts_.back());
       }
     }
   }
@@ -53,8 +54,8 @@ class Halo final : public OperatorNode<T> {
     exchange_.run(x);
     for (const Piece& piece : pieces_) {
       const T* from = piece.ghosts == nullptr ? x.data() : piece.ghosts;
-      put(piece.shape, from + piece.offset, piece.strides, y.data() + piece.range_offset,
-          range_strides(), update);
+      axpby_piece(piece.shape, from + piece.offset, piece.strides, y.data() + piece.range_offset,
+                  range_strides(), update);
     }
   }
   void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
@@ -62,8 +63,8 @@ class Halo final : public OperatorNode<T> {
     for (const Piece& piece : pieces_) {
       T* to = piece.ghosts == nullptr ? x.data() : piece.ghosts;
       const Update<T> into = piece.ghosts == nullptr ? update : Update<T>{update.alpha};
-      put(piece.shape, y.data() + piece.range_offset, range_strides(), to + piece.offset,
-          piece.strides, into);
+      axpby_piece(piece.shape, y.data() + piece.range_offset, range_strides(), to + piece.offset,
+                  piece.strides, into);
     }
     exchange_.run_adjoint(x);
   }
@@ -74,26 +75,28 @@ class Halo final : public OperatorNode<T> {
   }
 
  private:
-  /// A region of the extended part, and where it comes from: the array or ghost cells.
+  /// A region of the extended part, which is copied from the array or from ghost cells.
   struct Piece {
     Shape shape;
-    T* ghosts;  // null: the array
+    T* ghosts;  // or null for the array
     index_t offset;
     Index strides;
     index_t range_offset;
   };
 
-  /// `region` and `kept` are in coordinates of the extended part before it is trimmed.
-  void add_piece(const Box& region, const Box& kept, T* ghosts) {
-    const Box common = intersect(region, kept);
+  /// Both boxes are in coordinates of the extended part before trimming.
+  void add_piece(const Box& region, const Box& extended, T* ghosts) {
+    const Box common = intersect(region, extended);
     if (common.shape.count() == 0) return;
     pieces_.push_back({common.shape, ghosts, detail::offset_in(region, common.offset),
-                       detail::strides_of(region.shape), detail::offset_in(kept, common.offset)});
+                       detail::strides_of(region.shape),
+                       detail::offset_in(extended, common.offset)});
   }
   Index range_strides() const { return detail::strides_of(this->range().box().shape); }
 
-  void put(const Shape& shape, const T* from, const Index& from_strides, T* to,
-           const Index& to_strides, Update<T> update) const {
+  /// to = alpha from + beta to
+  void axpby_piece(const Shape& shape, const T* from, const Index& from_strides, T* to,
+                   const Index& to_strides, Update<T> update) const {
     dispatch(this->domain().device(), [&](auto device) {
       kernels::axpby_box(device, shape, kernel_value(update.alpha), kernel_cast(from), from_strides,
                          kernel_value(update.beta), kernel_cast(to), to_strides);
@@ -123,7 +126,7 @@ LinearOperator<T> halo(const Layout& layout, const std::vector<AxisPadding>& wid
   detail::agree_on_plan("halo", {&layout}, dtype_of<T>, text + (options.trim ? ", trim" : ""));
   detail::check_halo(layout.shape(), widths, options.boundary, "halo");
   require(!options.trim || options.boundary == Boundary::zero,
-          "halo: only zeros beyond the ends can be trimmed off");
+          "halo: trim requires Boundary::zero, since only zeros can be left out");
   Layout range = layout;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
     const AxisPadding width = widths[at(axis)];

@@ -11,10 +11,10 @@ class Identity final : public OperatorNode<T> {
   explicit Identity(const Layout& layout) : OperatorNode<T>("identity", layout, layout) {}
 
   void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
-    detail::put(x, y, update);
+    detail::apply_update(x, y, update);
   }
   void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
-    detail::put(y, x, update);
+    detail::apply_update(y, x, update);
   }
   Cost cost() const override {
     return {.bytes = 2.0 * sizeof(T) * static_cast<double>(this->domain().local_count())};

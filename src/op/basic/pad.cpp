@@ -20,8 +20,8 @@ class Pad final : public OperatorNode<T> {
         inside_{domain.box().offset, domain.box().shape},
         strides_(detail::strides_of(range.box().shape)) {
     if (range.local_count() == 0) return;
-    // Slabs of zeros before and after the array along axis 0; then along axis 1 within what is
-    // left; and so on.
+    // Slabs of zeros before and after the array along axis 0, then along axis 1 within the rest,
+    // and so on.
     Box rest{Index::filled(range.ndim(), 0), range.box().shape};
     for (int axis = 0; axis < range.ndim(); ++axis) {
       inside_.offset[axis] +=
@@ -68,7 +68,7 @@ class Pad final : public OperatorNode<T> {
   std::optional<LinearOperator<T>> normal() const override { return identity<T>(this->domain()); }
 
  private:
-  Box inside_;  // this rank's part of the array within its part of the padded one
+  Box inside_;  // this rank's part of the domain, in coordinates of its part of the range
   Index strides_;
   std::vector<Box> zeros_;
 };
@@ -78,17 +78,19 @@ class Pad final : public OperatorNode<T> {
 template <Scalar T>
 LinearOperator<T> pad(const Layout& layout, const std::vector<AxisPadding>& widths) {
   require(static_cast<int>(widths.size()) == layout.ndim(),
-          "pad: {} widths given for an array of {}", widths.size(), to_string(layout.shape()));
+          "pad: got {} widths for an array of shape {}; pass one per axis", widths.size(),
+          to_string(layout.shape()));
   Layout range = layout;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
     const AxisPadding width = widths[static_cast<std::size_t>(axis)];
-    require(width.before >= 0 && width.after >= 0, "pad: negative width along axis {}: {}, {}",
-            axis, width.before, width.after);
+    require(width.before >= 0 && width.after >= 0,
+            "pad: widths along axis {} must not be negative, got {} and {}", axis, width.before,
+            width.after);
     const index_t n = layout.shape()[axis];
     index_t extent = n;
     require(!__builtin_add_overflow(extent, width.before, &extent) &&
                 !__builtin_add_overflow(extent, width.after, &extent),
-            "pad: widths {} and {} along axis {} of {}: more elements than 64 bits can count",
+            "pad: widths {} and {} along axis {} of {} overflow the 64-bit number of elements",
             width.before, width.after, axis, to_string(layout.shape()));
     range = recut(range, axis, [&](std::span<const index_t> splits) {
       std::vector<index_t> padded;

@@ -56,7 +56,7 @@ class TransposeAxes final : public OperatorNode<T> {
 
   Shape shape_;  // of this rank's part of the range
   Index range_strides_;
-  Index domain_strides_;  // in the order of the range's axes
+  Index domain_strides_;  // in order of the range's axes
 };
 
 }  // namespace

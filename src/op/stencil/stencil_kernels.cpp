@@ -29,10 +29,7 @@ void apply_stencils(Device device, const StencilPlan<T>& plan, const StencilBox&
 
 #define INSTANTIATE(T) \
   template void apply_stencils(WEFT_THIS_DEVICE, const StencilPlan<T>&, const StencilBox&, T, T);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

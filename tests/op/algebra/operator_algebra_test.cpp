@@ -14,12 +14,11 @@ namespace {
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
-/// A map from real vectors, as columns: those of the unit vectors and, for complex D, of i times
-/// them.
+/// A real-linear map of vectors.
 template <class D, class R>
 using Columns = std::function<std::vector<R>(const std::vector<D>&)>;
 
-/// What is expected of x -> f(x), found by applying f to unit vectors.
+/// The matrix of y = f(x), found by applying f to unit vectors and, for complex D, to i times them.
 template <class D, class R>
 Expected<D, R> expected_of(index_t rows, index_t columns, const Columns<D, R>& f) {
   std::vector<std::vector<R>> on_real;
@@ -79,7 +78,7 @@ void for_some_layouts(const Comm& comm,
   if (std::same_as<T, Complex64>) f(parts.on(other_device()), few.on(other_device()));
 }
 
-/// Of all combinations that keep the precision.
+/// f(domain scalar, range scalar) for some pairs of the same precision.
 template <class F>
 void for_each_pair(F f) {
   f(float{}, float{});
@@ -91,7 +90,7 @@ void for_each_pair(F f) {
 
 }  // namespace
 
-TEST(OperatorAlgebra, sums_differences_and_multiples) {
+TEST(OperatorAlgebra, matches_sums_differences_and_multiples) {
   on_ranks([](Comm comm) {
     for_each_pair([&](auto in, auto out) {
       using D = decltype(in);
@@ -138,7 +137,7 @@ TEST(OperatorAlgebra, products) {
   });
 }
 
-TEST(OperatorAlgebra, adjoints_transposes_and_conjugates) {
+TEST(OperatorAlgebra, matches_adjoints_transposes_and_conjugates) {
   on_ranks([](Comm comm) {
     for_each_pair([&](auto in, auto out) {
       using D = decltype(in);
@@ -170,8 +169,8 @@ TEST(OperatorAlgebra, adjoints_transposes_and_conjugates) {
   });
 }
 
-// The adjoint of a multiple of a map that complex numbers do not commute with.
-TEST(OperatorAlgebra, complex_multiples_of_what_is_linear_over_reals_only) {
+// Complex factors do not commute with real-linear maps, which matters for the adjoint.
+TEST(OperatorAlgebra, scales_real_linear_operators_by_complex_numbers) {
   on_ranks([](Comm comm) {
     using T = Complex128;
     const T c{2, -3};
@@ -190,7 +189,7 @@ TEST(OperatorAlgebra, complex_multiples_of_what_is_linear_over_reals_only) {
   });
 }
 
-TEST(OperatorAlgebra, powers) {
+TEST(OperatorAlgebra, matches_powers) {
   on_ranks([](Comm comm) {
     const auto a = some_matrix<double>(5, 5, 1);
     for (const int n : {0, 1, 2, 3, 6}) {
@@ -228,7 +227,7 @@ TEST(OperatorAlgebra, simplifies) {
     EXPECT_TRUE((0 * A).is_zero());
     EXPECT_TRUE(adjoint(zero<T>(x, y)).is_zero());
     EXPECT_TRUE(adjoint(identity<T>(x)).is_identity());
-    // One scaling, whatever is around: its only child is A.
+    // Nested scalings fold into one, whose only child is A.
     const auto folded = T{0, 2} * (3 * (T{1, 1} * A));
     ASSERT_EQ(folded.node()->children().size(), 1U);
     EXPECT_EQ(folded.node()->children()[0], A.node().get());
@@ -239,7 +238,7 @@ TEST(OperatorAlgebra, simplifies) {
   });
 }
 
-TEST(OperatorAlgebra, describes_itself) {
+TEST(OperatorAlgebra, describes_expression_trees) {
   on_ranks([](Comm comm) {
     const Layout x = Layout::scatter(comm, {8, 100});
     const Layout y = restriction<float>(x, {1, 3}, {.axis = 1}).range();
@@ -257,7 +256,7 @@ TEST(OperatorAlgebra, describes_itself) {
   });
 }
 
-TEST(OperatorAlgebra, knows_what_can_be_captured) {
+TEST(OperatorAlgebra, reports_what_can_be_captured) {
   on_ranks([](Comm comm) {
     const Layout x = Layout::scatter(comm, {5});
     const auto A = diagonal(make_array<double>(x));

@@ -31,7 +31,7 @@ struct Case {
 
 }  // namespace
 
-TEST(Pad, puts_zeros_around) {
+TEST(Pad, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -49,7 +49,7 @@ TEST(Pad, puts_zeros_around) {
   });
 }
 
-TEST(Pad, keeps_elements_where_they_are) {
+TEST(Pad, keeps_elements_on_their_ranks) {
   on_ranks([](Comm comm) {
     const int ranks = comm.size();
     const auto a = pad<double>(Layout::scatter(comm, {2 * ranks}), {{3, 4}});

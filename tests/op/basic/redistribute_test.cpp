@@ -32,7 +32,7 @@ TEST(Redistribute, is_unitary) {
   });
 }
 
-TEST(Redistribute, of_stacks) {
+TEST(Redistribute, works_on_stacks) {
   on_ranks([](Comm comm) {
     const Layout from =
         Layout::stack({Layout::scatter(comm, {5, 2}), Layout::replicated(comm, {3})});

@@ -27,7 +27,7 @@ bool is_cut_for_some(const Layout& layout, int axis) {
 
 }  // namespace
 
-TEST(Restriction, takes_and_gives_back) {
+TEST(Restriction, matches_matrix) {
   on_ranks([](Comm comm) {
     const auto check = [&](auto example, const std::vector<Shape>& shapes) {
       using T = decltype(example);
@@ -51,8 +51,8 @@ TEST(Restriction, takes_and_gives_back) {
   });
 }
 
-// Indices beyond the end of a part are those of other ranks: nobody has more than falls to it.
-TEST(Restriction, keeps_elements_where_they_are) {
+// Each rank gets only the indices in its own part.
+TEST(Restriction, keeps_elements_on_their_ranks) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {3 * comm.size(), 2});
     std::vector<index_t> every_third;

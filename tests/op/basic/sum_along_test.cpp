@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-TEST(SumAlong, sums_and_spreads) {
+TEST(SumAlong, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -33,8 +33,8 @@ TEST(SumAlong, sums_and_spreads) {
   });
 }
 
-// Threads share the rows of such a matrix, and never the lines of the cache that its columns share.
-TEST(SumAlong, of_narrow_matrices_on_several_threads) {
+// Threads divide the rows of such a matrix, so that they do not write the same cache lines.
+TEST(SumAlong, handles_narrow_matrices_on_several_threads) {
   const Shape shape{50'021, 3};
   const Layout layout = Layout::local(shape);
   for (const int threads : {1, 2, 5}) {
@@ -62,7 +62,7 @@ TEST(SumAlong, of_narrow_matrices_on_several_threads) {
 #endif
 }
 
-TEST(SumAlong, gives_the_layout_without_the_axis) {
+TEST(SumAlong, removes_the_axis_from_the_layout) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {4, 5}), [](const Layout& layout) {
       for (const int axis : {0, 1}) {
