@@ -1,5 +1,6 @@
 #include "array/halo_plan.hpp"
 
+#include <weft/array/format.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/strides.hpp"
