@@ -142,9 +142,9 @@ std::vector<Fact> system_facts() {
   }
   facts.push_back({"build", "CUDA", cuda()});
   facts.push_back({"build", "NCCL", nccl()});
-  const detail::Place place = detail::this_place();
-  facts.push_back({"machine", "host", place.host});
-  facts.push_back({"machine", "cores", std::to_string(place.cores.size())});
+  const detail::RankLocation location = detail::this_location();
+  facts.push_back({"machine", "host", location.host});
+  facts.push_back({"machine", "cores", std::to_string(location.cores.size())});
   facts.push_back({"machine", "cpu", describe(device_info(Device::cpu()))});
   if (const CpuLevel level = cpu_level(); level != CpuLevel::any) {
     facts.push_back({"machine", "kernels", to_string(level) + chosen_by()});

@@ -103,7 +103,7 @@ TEST(DeviceRoute, is_refused_where_it_does_not_lead) {
   old[1].nccl_version = 0;
   expect_refused("mpi", old, {"no NCCL"});
   expect_refused("thread", asking(on_gpus({0, 0}), RouteRequest::nccl), {"ranks 0 and 1", "share"});
-  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::mpi), {"knows no CUDA"});
+  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::mpi), {"not CUDA-aware"});
   expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::mpi), {"'thread'"});
   auto mixed = on_gpus({0, 1, 2});
   mixed[2].request = RouteRequest::staged;

@@ -129,7 +129,8 @@ TEST(LaunchEnvironment, is_reported_once_on_mpi) {
 
 TEST(LaunchProgram, runs_on_one_thread_per_core_by_default) {
   const Ended ended = run("$P show | head -1");
-  EXPECT_EQ(ended.output, fmt::format("{} ranks on thread with cpu\n", this_place().cores.size()));
+  EXPECT_EQ(ended.output,
+            fmt::format("{} ranks on thread with cpu\n", this_location().cores.size()));
 }
 
 TEST(LaunchProgram, returns_the_largest_code) {
@@ -181,7 +182,7 @@ TEST(LaunchProgram, ends_with_one_line_for_whatever_its_read_throws) {
 }
 
 TEST(LaunchProgram, notes_more_threads_than_cores) {
-  const std::string one_core = "taskset -c " + std::to_string(this_place().cores.front());
+  const std::string one_core = "taskset -c " + std::to_string(this_location().cores.front());
   EXPECT_CONTAINS(run(one_core + " $P show --ranks 2").output, "weft: note: 2 ranks on ");
   EXPECT_EQ(occurrences(run(one_core + " $P show --ranks 1").output, "note"), 0);
   EXPECT_EQ(
@@ -258,7 +259,7 @@ TEST(LaunchMpi, shows_help_and_bad_options_once) {
 
 TEST(LaunchMpi, notes_more_ranks_than_cores) {
   WEFT_SKIP_WITHOUT_MPI();
-  const std::string one_core = " taskset -c " + std::to_string(this_place().cores.front()) + " ";
+  const std::string one_core = " taskset -c " + std::to_string(this_location().cores.front()) + " ";
   const Ended ended = run(mpiexec + " -n 2" + one_core + "$P show");
   EXPECT_EQ(occurrences(ended.output, "weft: note: 2 ranks on "), 1) << ended.output;
   EXPECT_CONTAINS(ended.output, "several are bound to the same core");
@@ -332,30 +333,29 @@ TEST(LaunchChecks, numbers_that_are_none_do_not_count) {
 }
 
 TEST(LaunchChecks, separate_worlds) {
-  const std::string mpirun =
-      separate_worlds_complaint({Launcher::hydra, 0, 4}, 1, "Open MPI v4.1.4");
+  const std::string mpirun = separate_worlds_error({Launcher::hydra, 0, 4}, 1, "Open MPI v4.1.4");
   EXPECT_CONTAINS(mpirun, "4 tasks");
   EXPECT_CONTAINS(mpirun, "Open MPI v4.1.4");
-  EXPECT_CONTAINS(separate_worlds_complaint({Launcher::slurm, 0, 4}, 1, "x"), "srun --mpi=pmix");
-  EXPECT_EQ(separate_worlds_complaint({Launcher::hydra, 0, 4}, 4, "x"), "");
-  EXPECT_EQ(separate_worlds_complaint({Launcher::hydra, 0, 1}, 1, "x"), "");
-  EXPECT_EQ(separate_worlds_complaint({Launcher::pmi, 0, 0}, 1, "x"), "");
+  EXPECT_CONTAINS(separate_worlds_error({Launcher::slurm, 0, 4}, 1, "x"), "srun --mpi=pmix");
+  EXPECT_EQ(separate_worlds_error({Launcher::hydra, 0, 4}, 4, "x"), "");
+  EXPECT_EQ(separate_worlds_error({Launcher::hydra, 0, 1}, 1, "x"), "");
+  EXPECT_EQ(separate_worlds_error({Launcher::pmi, 0, 0}, 1, "x"), "");
 }
 
 TEST(LaunchChecks, nested_launchers) {
   std::map<std::string, std::string> step = {
       {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_ID", "0"}};
-  EXPECT_EQ(nested_launchers_complaint(fake(step)), "");
+  EXPECT_EQ(nested_launchers_error(fake(step)), "");
   auto open_mpi = step;
   open_mpi["OMPI_COMM_WORLD_SIZE"] = "2";
-  EXPECT_CONTAINS(nested_launchers_complaint(fake(open_mpi)), "srun -n 6");
+  EXPECT_CONTAINS(nested_launchers_error(fake(open_mpi)), "srun -n 6");
   auto hydra = step;
   hydra["MPI_LOCALNRANKS"] = "2";
-  EXPECT_CONTAINS(nested_launchers_complaint(fake(hydra)), "--comm mpi");
+  EXPECT_CONTAINS(nested_launchers_error(fake(hydra)), "--comm mpi");
   auto pmi2 = step;
   pmi2["PMI_RANK"] = "1";
   pmi2["PMI_SIZE"] = "3";
-  EXPECT_EQ(nested_launchers_complaint(fake(pmi2)), "");
+  EXPECT_EQ(nested_launchers_error(fake(pmi2)), "");
 }
 
 TEST(LaunchChecks, a_launcher_in_an_allocation_is_not_nested) {
@@ -363,70 +363,71 @@ TEST(LaunchChecks, a_launcher_in_an_allocation_is_not_nested) {
                                             {"SLURM_NTASKS", "8"},
                                             {"OMPI_COMM_WORLD_SIZE", "8"},
                                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
-  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  EXPECT_EQ(nested_launchers_error(fake(job)), "");
   job["SLURM_STEP_NUM_TASKS"] = "1";
-  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  EXPECT_EQ(nested_launchers_error(fake(job)), "");
   // What mpirun starts on each node by an srun of its own.
   job["SLURM_STEP_NUM_TASKS"] = "2";
   job["SLURM_STEP_NUM_NODES"] = "2";
-  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  EXPECT_EQ(nested_launchers_error(fake(job)), "");
 }
 
 TEST(LaunchChecks, a_build_without_mpi) {
-  EXPECT_CONTAINS(no_mpi_complaint({Launcher::slurm, 0, 4}), "--ranks 4");
-  EXPECT_EQ(no_mpi_complaint({Launcher::slurm, 0, 1}), "");
+  EXPECT_CONTAINS(no_mpi_error({Launcher::slurm, 0, 4}), "--ranks 4");
+  EXPECT_EQ(no_mpi_error({Launcher::slurm, 0, 1}), "");
 }
 
 TEST(LaunchChecks, crowded_hosts) {
-  EXPECT_EQ(crowding_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
-  EXPECT_EQ(crowding_note({{"a", {0}}, {"b", {0}}}), "");
-  EXPECT_EQ(crowding_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
+  EXPECT_EQ(oversubscription_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
+  EXPECT_EQ(oversubscription_note({{"a", {0}}, {"b", {0}}}), "");
+  EXPECT_EQ(oversubscription_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
             "4 ranks on a share 3 cores (bound to 0, 1, 4)");
-  EXPECT_EQ(crowding_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}),
+  EXPECT_EQ(oversubscription_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}),
             "2 ranks on b share 1 core (bound to 3); several are bound to the same core (3)");
-  EXPECT_EQ(crowding_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}),
+  EXPECT_EQ(oversubscription_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}),
             "3 ranks on a share 3 cores (bound to 0-2); several are bound to the same core (0)");
 }
 
 TEST(LaunchChecks, places_survive_packing) {
-  const Place place = {"node17", {0, 7, 8, 63, 1023}};
-  const Place same = unpack(pack(place));
-  EXPECT_EQ(same.host, place.host);
-  EXPECT_EQ(same.cores, place.cores);
+  const RankLocation location = {"node17", {0, 7, 8, 63, 1023}};
+  const RankLocation same = unpack(pack(location));
+  EXPECT_EQ(same.host, location.host);
+  EXPECT_EQ(same.cores, location.cores);
   EXPECT_EQ(unpack(pack({std::string(300, 'x'), {}})).host, std::string(63, 'x'));
 }
 
 TEST(LaunchChecks, ranks_of_a_host_take_its_gpus_in_turn) {
-  const std::vector<Place> places = {{"a", {}}, {"b", {}}, {"a", {}}, {"a", {}}, {"b", {}}};
+  const std::vector<RankLocation> locations = {
+      {"a", {}}, {"b", {}}, {"a", {}}, {"a", {}}, {"b", {}}};
   const std::vector<int> expected = {0, 0, 1, 0, 1};
   for (int rank = 0; rank < 5; ++rank) {
-    EXPECT_EQ(gpu_for_rank(places, rank, 2, {}), expected[static_cast<std::size_t>(rank)]);
-    EXPECT_EQ(gpu_for_rank(places, rank, 1, {}), 0);
+    EXPECT_EQ(gpu_for_rank(locations, rank, 2, {}), expected[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(gpu_for_rank(locations, rank, 1, {}), 0);
   }
   const std::vector<int> list = {3, 1, 1};
   const std::vector<int> listed = {3, 3, 1, 1, 1};
   for (int rank = 0; rank < 5; ++rank) {
-    EXPECT_EQ(gpu_for_rank(places, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
-    EXPECT_THROW(gpu_for_rank(places, rank, 3, list), ArgumentError) << "there is no GPU 3";
+    EXPECT_EQ(gpu_for_rank(locations, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
+    EXPECT_THROW(gpu_for_rank(locations, rank, 3, list), ArgumentError) << "there is no GPU 3";
   }
   for (const int rank : {0, 2, 3}) {  // all of the host that has more ranks than entries
     try {
-      gpu_for_rank(places, rank, 4, {0, 1});
+      gpu_for_rank(locations, rank, 4, {0, 1});
       ADD_FAILURE() << "nothing was thrown on rank " << rank;
     } catch (const ArgumentError& error) {
       EXPECT_STREQ(error.what(), "WEFT_GPUS has 2 entries, but a has 3 ranks");
     }
   }
-  EXPECT_EQ(gpu_for_rank(places, 4, 4, {0, 1}), 1);
+  EXPECT_EQ(gpu_for_rank(locations, 4, 4, {0, 1}), 1);
 }
 
 TEST(LaunchChecks, threads_share_cores) {
-  const std::vector<Place> places = {
+  const std::vector<RankLocation> locations = {
       {"a", {0, 1, 2, 3}}, {"a", {0, 1, 2, 3}}, {"a", {4}}, {"b", {0, 1, 2, 3}}, {"c", {}}};
-  EXPECT_EQ(threads_for_rank(places, 0), 2);
-  EXPECT_EQ(threads_for_rank(places, 2), 1);
-  EXPECT_EQ(threads_for_rank(places, 3), 4);
-  EXPECT_EQ(threads_for_rank(places, 4), 1);
+  EXPECT_EQ(threads_for_rank(locations, 0), 2);
+  EXPECT_EQ(threads_for_rank(locations, 2), 1);
+  EXPECT_EQ(threads_for_rank(locations, 3), 4);
+  EXPECT_EQ(threads_for_rank(locations, 4), 1);
 }
 
 // Threads of this process
@@ -477,13 +478,13 @@ TEST(LaunchThreads, are_neither_none_nor_too_many) {
   EXPECT_THROW(run_threads(100000, [](const Comm&) {}), ArgumentError);
   const Ended ended = run("$P show --ranks 100000");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.output, "weft: 100000 ranks cannot run on threads: 1 to 1024 can\n");
+  EXPECT_EQ(ended.output, "weft: the number of thread ranks must be 1 to 1024, got 100000\n");
 }
 
 #if defined(_OPENMP)
 TEST(LaunchThreads, share_the_cores_and_leave_the_caller_its_threads) {
   const int before = omp_get_max_threads();
-  const int cores = static_cast<int>(this_place().cores.size());
+  const int cores = static_cast<int>(this_location().cores.size());
   const char* chosen = std::getenv("OMP_NUM_THREADS");
   run_threads(2, [&](const Comm&) {
     const int expected = chosen == nullptr ? std::max(1, cores / 2) : before;

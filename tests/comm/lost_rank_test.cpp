@@ -124,18 +124,18 @@ TEST_P(LostRank, that_returned_before_a_begun_call_is_named) {
 }
 
 TEST_P(LostRank, that_is_stopped_is_named_after_the_time_limit) {
-  expect_timeout("stop", fmt::format("of {} failed: waited 1 s for rank {} (does not answer) in "
+  expect_timeout("stop", fmt::format("of {} failed: waited 1 s for rank {} (does not respond) in "
                                      "allreduce, which is the limit set by WEFT_TIMEOUT\n",
                                      ranks(), last()));
 }
 
 TEST_P(LostRank, that_is_stopped_in_a_call_is_named_after_the_time_limit) {
-  expect_timeout("stop_in_a_call", fmt::format("waited 1 s for rank {} (does not answer)", last()));
+  expect_timeout("stop_in_a_call", fmt::format("waited 1 s for rank {} (does not respond)", last()));
 }
 
 TEST_P(LostRank, that_is_stopped_when_others_are_done_is_named) {
   expect_timeout("stop_when_others_are_done",
-                 fmt::format("of {} failed: waited 1 s for rank {} (does not answer) at the end of "
+                 fmt::format("of {} failed: waited 1 s for rank {} (does not respond) at the end of "
                              "the program, which is the limit set by WEFT_TIMEOUT\n",
                              ranks(), last()));
 }
@@ -182,8 +182,8 @@ TEST_P(LostRank, that_goes_on_with_another_call_after_an_abandoned_one_is_named)
   for (const char* how : {"wait_after_an_abandoned_send", "test_after_an_abandoned_send",
                           "drop_after_an_abandoned_send"}) {
     expect_one_message(run(how, 40), 2,
-                       fmt::format("rank {} of {} failed: this rank went on after an error that "
-                                   "had left a call unfinished\n",
+                       fmt::format("rank {} of {} failed: this rank continued after an error "
+                                   "that left a call unfinished\n",
                                    last(), ranks()));
   }
 }

@@ -96,7 +96,7 @@ Options read_options(int argc, char** argv) {
       refuse("what is " + name + "?");
     }
   }
-  if (options.ranks < 2 || options.ranks > most_ranks) refuse("2 to 64 ranks, please");
+  if (options.ranks < 2 || options.ranks > max_ranks) refuse("2 to 64 ranks, please");
   if (options.end_seed <= options.first_seed) {
     if (options.seconds == 0) refuse("which seeds?");
     // New ones each time.

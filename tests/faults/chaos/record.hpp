@@ -9,7 +9,7 @@
 
 namespace weft::chaos {
 
-inline constexpr int most_ranks = 64;
+inline constexpr int max_ranks = 64;
 
 enum class Ending : int { none, returned, failed };
 
@@ -23,7 +23,7 @@ struct RankRecord {
 struct Record {
   std::atomic<std::int64_t> fault_at{0};  // 0: it did not come to it
   std::atomic<bool> wrong_data{false};
-  RankRecord ranks[most_ranks];
+  RankRecord ranks[max_ranks];
 };
 
 /// A record in a file that other processes can map too.
