@@ -160,8 +160,8 @@ TEST_P(LostRank, that_called_exit_is_named) {
   for (const int code : {3, 0}) {
     const Ended ended = run(fmt::format("exit_{}", code), 40);
     expect_one_message(ended, 2,
-                       fmt::format("rank {} of {} failed: the program called exit({}) before it "
-                                   "had left launch\n",
+                       fmt::format("rank {} of {} failed: the program called exit({}) "
+                                   "inside launch\n",
                                    last(), ranks(), code));
   }
 }
