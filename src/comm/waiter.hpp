@@ -18,7 +18,7 @@ class Waiter {
   }
 
  private:
-  static constexpr int spins = 200;     // about 10 us
+  static constexpr int spins = 200;     // about 10 us; set with allreduce_bench
   static constexpr int yields = 20000;  // about 10 ms
 
   int step_;

@@ -9,7 +9,7 @@ namespace weft::test {
 
 // Arguments that cannot be right: refused on all ranks, before anything is sent.
 
-TEST(ConformanceArguments, must_be_an_op_the_type_has) {
+TEST(ConformanceArguments, refuse_ops_that_the_type_lacks) {
   on_ranks([](Comm comm) {
     int refused = 0;
     for (const DType dtype : all_dtypes) {
@@ -33,7 +33,7 @@ TEST(ConformanceArguments, must_be_an_op_the_type_has) {
   });
 }
 
-TEST(ConformanceArguments, must_name_ranks_that_exist) {
+TEST(ConformanceArguments, refuse_ranks_out_of_range) {
   on_ranks([](Comm comm) {
     std::vector<int> data(1);
     std::vector<int> all(static_cast<std::size_t>(comm.size()));
@@ -51,7 +51,7 @@ TEST(ConformanceArguments, must_name_ranks_that_exist) {
   });
 }
 
-TEST(ConformanceArguments, must_fit_one_another) {
+TEST(ConformanceArguments, must_match) {
   on_ranks([](Comm comm) {
     const auto ranks = static_cast<std::size_t>(comm.size());
     std::vector<double> doubles(3 * ranks);
@@ -110,7 +110,7 @@ TEST(ConformanceArguments, must_not_overlap) {
   });
 }
 
-TEST(ConformanceArguments, must_be_counts_that_exist) {
+TEST(ConformanceArguments, refuse_invalid_counts) {
   on_ranks([](Comm comm) {
     double one = 0;
     const index_t half = index_t{1} << 62;  // as bytes, or times four, more than 64 bits hold
@@ -133,7 +133,7 @@ TEST(ConformanceArguments, must_be_counts_that_exist) {
   });
 }
 
-TEST(ConformanceArguments, must_be_parts_that_exist) {
+TEST(ConformanceArguments, refuse_invalid_parts) {
   const index_t huge = std::numeric_limits<index_t>::max();
   using Counts = std::vector<index_t>;
   EXPECT_THROW(Parts(Counts{1, -1}), ArgumentError);
@@ -156,7 +156,7 @@ TEST(ConformanceArguments, must_be_parts_that_exist) {
   EXPECT_EQ(Parts().ranks(), 0);
 }
 
-TEST(ConformanceAgree, says_nothing_when_nobody_complains) {
+TEST(ConformanceAgree, returns_without_errors) {
   on_ranks([](Comm comm) {
     comm.agree();
     comm.agree("");

@@ -49,7 +49,7 @@ TEST(ConformanceMessages, may_differ_in_size_between_pairs) {
   });
 }
 
-TEST(ConformanceMessages, may_be_sent_to_oneself) {
+TEST(ConformanceMessages, can_be_sent_to_the_same_rank) {
   on_ranks([](Comm comm) {
     const std::vector<int> out = {1, 2, comm.rank()};
     std::vector<int> in(3);
@@ -95,7 +95,7 @@ TEST(ConformanceMessages, keep_their_order) {
   });
 }
 
-TEST(ConformanceMessages, follow_one_another_without_being_mixed_up) {
+TEST(ConformanceMessages, do_not_mix) {
   on_ranks([](Comm comm) {
     // Blocking calls, many times: a token that goes round and grows.
     const int next = (comm.rank() + 1) % comm.size();
@@ -116,7 +116,7 @@ TEST(ConformanceMessages, follow_one_another_without_being_mixed_up) {
   });
 }
 
-TEST(ConformanceMessages, in_a_group_are_exchanged_as_often_as_it_is_run) {
+TEST(ConformanceMessages, of_a_batch_are_exchanged_each_time_it_runs) {
   on_ranks([](Comm comm) {
     const int next = (comm.rank() + 1) % comm.size();
     const int previous = (comm.rank() + comm.size() - 1) % comm.size();
@@ -147,7 +147,7 @@ TEST(ConformanceMessages, in_a_group_are_exchanged_as_often_as_it_is_run) {
   });
 }
 
-TEST(ConformanceMessages, in_a_group_cannot_be_started_twice) {
+TEST(ConformanceMessages, of_a_batch_cannot_be_started_twice) {
   on_ranks([](Comm comm) {
     std::vector<int> out = {comm.rank()};
     std::vector<int> in(1);
@@ -164,7 +164,7 @@ TEST(ConformanceMessages, in_a_group_cannot_be_started_twice) {
 
 // Requests
 
-TEST(ConformanceRequests, may_be_many_at_once) {
+TEST(ConformanceRequests, of_many_calls_are_in_progress) {
   on_ranks([](Comm comm) {
     for (const bool reverse : {false, true}) {
       std::vector<Numbers> in;
@@ -282,7 +282,7 @@ class EverythingAtOnce {
 
 }  // namespace
 
-TEST(ConformanceRequests, of_all_kinds_are_under_way_together) {
+TEST(ConformanceRequests, of_all_kinds_are_in_progress_together) {
   on_ranks([](Comm comm) {
     for (const index_t count : {0, 1, 20, 3000}) {
       EverythingAtOnce calls(comm, count);

@@ -190,7 +190,7 @@ TEST_F(Failure, ends_tests_of_a_started_call) {
   });
 }
 
-TEST_F(Failure, ends_a_group) {
+TEST_F(Failure, ends_a_batch) {
   expect_all_leave([](Comm comm) {
     const std::vector<int> out(10);
     std::vector<int> in(10);
@@ -200,7 +200,7 @@ TEST_F(Failure, ends_a_group) {
   });
 }
 
-TEST_F(Failure, is_heard_by_calls_that_come_later) {
+TEST_F(Failure, ends_later_calls) {
   expect_all_leave([](Comm comm) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     comm.barrier();
@@ -231,7 +231,7 @@ void expect_all_hear(int ranks, int culprit, const std::function<void(Comm)>& bo
 
 }  // namespace
 
-TEST_F(Failure, is_heard_in_a_split_communicator) {
+TEST_F(Failure, ends_calls_of_a_split_communicator) {
   expect_all_hear(5, 4, [](Comm comm) {
     // The last rank is alone; it fails, and is known by its rank in the job.
     const Comm part = comm.split(comm.rank() == 4 ? 1 : 0, -comm.rank());
@@ -240,7 +240,7 @@ TEST_F(Failure, is_heard_in_a_split_communicator) {
   });
 }
 
-TEST_F(Failure, is_heard_in_a_split_of_a_split) {
+TEST_F(Failure, ends_calls_of_a_split_of_a_split) {
   expect_all_hear(4, 2, [](Comm comm) {
     const Comm half = comm.split(comm.rank() / 2);
     const Comm turned = half.split(0, -half.rank());
@@ -252,7 +252,7 @@ TEST_F(Failure, is_heard_in_a_split_of_a_split) {
   });
 }
 
-TEST_F(Failure, while_others_split_is_survived) {
+TEST_F(Failure, ends_a_split) {
   // Whoever hands a new team to its peers may leave at that very moment.
   for (int round = 0; round < 200; ++round) {
     EXPECT_THROW(run_threads(4,
@@ -268,7 +268,7 @@ TEST_F(Failure, while_others_split_is_survived) {
   }
 }
 
-TEST_F(Failure, during_large_reductions_does_not_touch_released_memory) {
+TEST_F(Failure, during_large_reductions_does_not_access_released_memory) {
   // A rank leaves with its call under way and releases the memory that peers read and write.
   for (int round = 0; round < 30; ++round) {
     EXPECT_THROW(run_threads(3,
@@ -285,7 +285,7 @@ TEST_F(Failure, during_large_reductions_does_not_touch_released_memory) {
   }
 }
 
-TEST_F(Failure, with_a_message_under_way_does_not_touch_released_memory) {
+TEST_F(Failure, with_a_message_in_progress_does_not_access_released_memory) {
   for (int round = 0; round < 30; ++round) {
     EXPECT_THROW(run_threads(2,
                              [&](Comm comm) {
@@ -303,7 +303,7 @@ TEST_F(Failure, with_a_message_under_way_does_not_touch_released_memory) {
   }
 }
 
-TEST_F(Failure, with_a_call_under_way_that_can_never_complete_is_heard) {
+TEST_F(Failure, with_a_call_that_cannot_complete_is_reported) {
   // What was started waits when it is destroyed; here that would be for ever, on both sides.
   const auto start = Clock::now();
   int heard = -1;
@@ -324,7 +324,7 @@ TEST_F(Failure, with_a_call_under_way_that_can_never_complete_is_heard) {
   EXPECT_LT(seconds_since(start), 2.0);
 }
 
-TEST_F(Failure, of_several_ranks_is_one_of_theirs) {
+TEST_F(Failure, of_several_ranks_reports_one_of_them) {
   for (int round = 0; round < 20; ++round) {
     std::string seen;
     try {
@@ -339,7 +339,7 @@ TEST_F(Failure, of_several_ranks_is_one_of_theirs) {
   }
 }
 
-TEST_F(Failure, that_is_no_exception_class_is_passed_on) {
+TEST_F(Failure, that_is_not_a_std_exception_is_rethrown) {
   EXPECT_THROW(run_threads(2,
                            [](Comm comm) {
                              if (comm.rank() == 1) throw 42;
@@ -348,13 +348,13 @@ TEST_F(Failure, that_is_no_exception_class_is_passed_on) {
                int);
 }
 
-TEST_F(Failure, of_one_rank_alone_is_thrown_as_it_is) {
+TEST_F(Failure, of_a_single_rank_is_thrown_unchanged) {
   EXPECT_THROW(run_threads(1, [](Comm) { throw Boom("alone"); }), Boom);
   EXPECT_THROW(run_threads(0, [](Comm) {}), ArgumentError);
   EXPECT_THROW(run_threads(-3, [](Comm) {}), ArgumentError);
 }
 
-TEST_F(Failure, by_abort_tells_the_reason) {
+TEST_F(Failure, by_abort_reports_the_reason) {
   std::mutex mutex;
   int heard = 0;
   EXPECT_THROW(run_threads(3,
@@ -377,7 +377,7 @@ TEST_F(Failure, by_abort_tells_the_reason) {
   EXPECT_EQ(heard, 3) << "also the rank that gave up";
 }
 
-TEST_F(Failure, by_abort_of_a_part_names_the_rank_in_the_job) {
+TEST_F(Failure, by_abort_of_a_split_communicator_names_the_job_rank) {
   std::mutex mutex;
   int heard = 0;
   const auto body = [&](Comm comm) {
@@ -395,7 +395,7 @@ TEST_F(Failure, by_abort_of_a_part_names_the_rank_in_the_job) {
   EXPECT_EQ(heard, 3);
 }
 
-TEST_F(Failure, of_a_message_that_does_not_fit_is_seen) {
+TEST_F(Failure, of_a_message_of_the_wrong_size_is_reported) {
   for (const std::size_t room : {3U, 5U}) {
     std::string seen;
     try {
@@ -416,7 +416,7 @@ TEST_F(Failure, of_a_message_that_does_not_fit_is_seen) {
   }
 }
 
-TEST_F(Failure, leaves_no_trace_in_the_next_team) {
+TEST_F(Failure, does_not_affect_the_next_team) {
   for (int round = 0; round < 5; ++round) {
     EXPECT_THROW(run_threads(3,
                              [](Comm comm) {
@@ -430,7 +430,7 @@ TEST_F(Failure, leaves_no_trace_in_the_next_team) {
 
 // Complaints
 
-TEST_F(Failure, that_is_agreed_on_has_one_text_and_an_unharmed_communicator) {
+TEST_F(Failure, that_is_agreed_on_has_one_text_and_keeps_the_communicator) {
   std::mutex mutex;
   std::vector<std::string> texts;
   run_threads(4, [&](Comm comm) {
@@ -456,7 +456,7 @@ TEST_F(Failure, that_is_agreed_on_has_one_text_and_an_unharmed_communicator) {
   }
 }
 
-TEST_F(Failure, that_is_agreed_on_tells_equal_complaints_once) {
+TEST_F(Failure, that_is_agreed_on_reports_equal_errors_once) {
   const auto text_of = [](int ranks, int complaining) {
     std::string text;
     try {
@@ -540,14 +540,14 @@ TEST_F(FailureDeathTest, by_timeout_ends_a_collective) {
   EXPECT_EXIT(wait_for_a_lost_rank(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(FailureDeathTest, to_read_the_limit_is_an_error_of_its_own) {
+TEST_F(FailureDeathTest, to_parse_the_time_limit_is_reported) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(set_a_senseless_limit(), testing::ExitedWithCode(0), "");
 }
 
 // Endurance
 
-TEST_F(Failure, does_not_come_from_many_ranks_on_few_cores) {
+TEST_F(Failure, is_not_raised_by_oversubscription) {
   const auto start = Clock::now();
   run_threads(16, [](Comm comm) {
     for (int round = 0; round < 200; ++round) EXPECT_EQ(comm.allreduce(1), 16);
@@ -555,7 +555,7 @@ TEST_F(Failure, does_not_come_from_many_ranks_on_few_cores) {
   EXPECT_LT(seconds_since(start), 20.0);
 }
 
-TEST_F(Failure, or_success_leaves_no_memory_behind) {
+TEST_F(Failure, or_success_leaks_no_memory) {
   const auto rounds = [](int count) {
     for (int round = 0; round < count; ++round) {
       run_threads(4, [](Comm comm) {
@@ -589,7 +589,7 @@ TEST_F(Failure, or_success_leaves_no_memory_behind) {
 
 // Ranks that do not make the same call, in the mode in which calls are not compared beforehand
 
-TEST_F(Failure, by_disagreement_about_a_call_does_not_touch_memory) {
+TEST_F(Failure, by_different_calls_does_not_access_memory) {
   using Call = std::function<void(const Comm&)>;
   const auto reduce_some = [](std::size_t count) {
     return [count](const Comm& comm) {

@@ -39,7 +39,7 @@ const std::string mpiexec = WEFT_MPIEXEC;
 
 #define EXPECT_CONTAINS(text, part) EXPECT_EQ(1, std::min(1, occurrences(text, part))) << text
 
-TEST(LaunchOptions, are_taken_out_of_argv) {
+TEST(LaunchOptions, are_removed_from_argv) {
   const Ended ended = run("$P say --ranks 2 a b --device cpu --other=3 -x 5 --comm=thread c");
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.output, "arguments: [say] [a] [b] [--other=3] [-x] [5] [c]\n");
@@ -61,7 +61,7 @@ TEST(LaunchOptions, choose_transport_and_device) {
             "1 ranks on self with debug\n");
 }
 
-TEST(LaunchOptions, help_is_shown_once_and_nothing_runs) {
+TEST(LaunchOptions, print_help_once_instead_of_running) {
   const Ended ended = run("$P fail_alone --help");
   EXPECT_EQ(ended.code, 0);
   for (const char* part : {"--ranks", "--comm", "--device", "--help", "mpirun -n"}) {
@@ -72,7 +72,7 @@ TEST(LaunchOptions, help_is_shown_once_and_nothing_runs) {
   }
 }
 
-TEST(LaunchOptions, with_bad_values_end_with_one_line) {
+TEST(LaunchOptions, with_invalid_values_print_one_line) {
   for (const char* bad : {"--ranks 0", "--ranks many", "--ranks", "--ranks 2.5", "--comm pigeon",
                           "--device toaster", "--device cuda:x", "--comm self --ranks 2"}) {
     const Ended ended = run(std::string("$P show ") + bad);
@@ -82,7 +82,7 @@ TEST(LaunchOptions, with_bad_values_end_with_one_line) {
   }
 }
 
-TEST(LaunchEnvironment, with_a_bad_value_ends_with_one_line) {
+TEST(LaunchEnvironment, with_an_invalid_value_prints_one_line) {
   for (const auto& [bad, message] : std::map<std::string, std::string>{
            {"WEFT_CHECK=maybe", "WEFT_CHECK must be 0 or 1, got 'maybe'"},
            {"WEFT_QUIET=", "WEFT_QUIET must be 0 or 1, got ''"},
@@ -100,7 +100,7 @@ TEST(LaunchEnvironment, with_a_bad_value_ends_with_one_line) {
   }
 }
 
-TEST(LaunchEnvironment, gets_a_note_on_names_that_are_mistyped) {
+TEST(LaunchEnvironment, notes_mistyped_names) {
   const std::string note =
       "weft: note: WEFT_TIMEOT is set, but Weft has no such variable; did you mean WEFT_TIMEOUT?\n";
   const std::string mistyped = "export WEFT_TIMEOT=3 WEFT_TEST_RANKS=2; ";
@@ -145,7 +145,7 @@ TEST(LaunchProgram, ends_all_threads_when_one_fails) {
   EXPECT_LT(ended.seconds, 2);
 }
 
-TEST(LaunchProgram, says_once_what_all_threads_complain_of) {
+TEST(LaunchProgram, prints_an_error_of_all_threads_once) {
   const Ended same = run("WEFT_QUIET=1 $P fail_together --ranks 3");
   EXPECT_EQ(same.code, 1);
   EXPECT_EQ(occurrences(same.output, "all of us are wrong"), 1) << same.output;
@@ -156,13 +156,13 @@ TEST(LaunchProgram, says_once_what_all_threads_complain_of) {
   EXPECT_EQ(agreed.output, "weft: rank 0: no such file\n");
 }
 
-TEST(LaunchProgram, names_the_rank_that_gave_up) {
+TEST(LaunchProgram, names_the_rank_that_aborted) {
   const Ended ended = run("WEFT_QUIET=1 $P give_up --ranks 3");
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.output, "weft: rank 0 of 3 failed: enough\n");
 }
 
-TEST(LaunchProgram, names_the_rank_that_waited_too_long_once) {
+TEST(LaunchProgram, names_the_rank_that_timed_out_once) {
   const Ended ended = run("WEFT_QUIET=1 WEFT_TIMEOUT=0.3 $P come_late --ranks 3");
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.output,
@@ -170,7 +170,7 @@ TEST(LaunchProgram, names_the_rank_that_waited_too_long_once) {
             "WEFT_TIMEOUT\n");
 }
 
-TEST(LaunchProgram, ends_with_one_line_for_whatever_its_read_throws) {
+TEST(LaunchProgram, prints_one_line_for_errors_of_read) {
   const std::string quiet = "export WEFT_QUIET=1; ";
   for (const std::string& start : {std::string(), mpiexec + " -n 2 "}) {
     if (!start.empty() && mpiexec.empty()) continue;
@@ -202,7 +202,7 @@ TEST(LaunchMpi, every_rank_returns_the_largest_code) {
   EXPECT_EQ(run(mpiexec + " -n 2 $P return_rank").code, 11);
 }
 
-TEST(LaunchMpi, refuses_another_number_of_ranks) {
+TEST(LaunchMpi, refuses_a_different_number_of_ranks) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run(mpiexec + " -n 2 $P show --ranks 3");
   EXPECT_EQ(ended.code, 2);
@@ -220,7 +220,7 @@ TEST(LaunchMpi, ends_the_job_when_one_rank_fails) {
   EXPECT_LT(ended.seconds, 5);
 }
 
-TEST(LaunchMpi, tells_the_error_of_a_rank_that_had_a_receive_begun) {
+TEST(LaunchMpi, reports_the_error_of_a_rank_with_a_receive_in_progress) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 2 $P fail_expecting");
   EXPECT_NE(ended.code, 0);
@@ -229,7 +229,7 @@ TEST(LaunchMpi, tells_the_error_of_a_rank_that_had_a_receive_begun) {
   EXPECT_LT(ended.seconds, 5);
 }
 
-TEST(LaunchMpi, ends_in_order_when_all_ranks_are_out) {
+TEST(LaunchMpi, ends_normally_when_all_ranks_fail) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_at_the_end");
   EXPECT_EQ(ended.code, 1);
@@ -238,7 +238,7 @@ TEST(LaunchMpi, ends_in_order_when_all_ranks_are_out) {
   EXPECT_EQ(occurrences(ended.output, "MPI_ABORT"), 0) << ended.output;
 }
 
-TEST(LaunchMpi, says_once_what_all_ranks_complain_of) {
+TEST(LaunchMpi, prints_an_error_of_all_ranks_once) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended same = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_together");
   EXPECT_EQ(same.code, 1);
@@ -249,7 +249,7 @@ TEST(LaunchMpi, says_once_what_all_ranks_complain_of) {
   EXPECT_EQ(occurrences(agreed.output, "weft: rank 0: no such file\n"), 1) << agreed.output;
 }
 
-TEST(LaunchMpi, shows_help_and_bad_options_once) {
+TEST(LaunchMpi, prints_help_and_usage_errors_once) {
   WEFT_SKIP_WITHOUT_MPI();
   EXPECT_EQ(occurrences(run(mpiexec + " -n 2 $P --help").output, "--device"), 1);
   const Ended bad = run(mpiexec + " -n 2 $P --comm pigeon");
@@ -302,7 +302,7 @@ void expect_task(const Task& task, Launcher launcher, int rank, int size) {
   EXPECT_EQ(task.size, size);
 }
 
-TEST(LaunchChecks, find_the_launcher) {
+TEST(LaunchChecks, detect_the_launcher) {
   expect_task(find_task(fake({})), Launcher::none, 0, 0);
   expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}})),
               Launcher::open_mpi, 3, 4);
@@ -314,7 +314,7 @@ TEST(LaunchChecks, find_the_launcher) {
               Launcher::slurm, 2, 6);
 }
 
-TEST(LaunchChecks, a_batch_script_is_no_launcher) {
+TEST(LaunchChecks, a_batch_script_is_not_a_launcher) {
   expect_task(find_task(fake({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "6"}})), Launcher::none, 0,
               0);
   expect_task(
@@ -323,7 +323,7 @@ TEST(LaunchChecks, a_batch_script_is_no_launcher) {
       Launcher::none, 0, 0);
 }
 
-TEST(LaunchChecks, numbers_that_are_none_do_not_count) {
+TEST(LaunchChecks, invalid_numbers_are_ignored) {
   expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", ""}, {"PMI_RANK", "x"}})), Launcher::none, 0,
               0);
   expect_task(
@@ -377,7 +377,7 @@ TEST(LaunchChecks, a_build_without_mpi) {
   EXPECT_EQ(no_mpi_error({Launcher::slurm, 0, 1}), "");
 }
 
-TEST(LaunchChecks, crowded_hosts) {
+TEST(LaunchChecks, oversubscribed_hosts) {
   EXPECT_EQ(oversubscription_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
   EXPECT_EQ(oversubscription_note({{"a", {0}}, {"b", {0}}}), "");
   EXPECT_EQ(oversubscription_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
@@ -388,7 +388,7 @@ TEST(LaunchChecks, crowded_hosts) {
             "3 ranks on a share 3 cores (bound to 0-2); several are bound to the same core (0)");
 }
 
-TEST(LaunchChecks, places_survive_packing) {
+TEST(LaunchChecks, locations_survive_packing) {
   const RankLocation location = {"node17", {0, 7, 8, 63, 1023}};
   const RankLocation same = unpack(pack(location));
   EXPECT_EQ(same.host, location.host);
@@ -459,7 +459,7 @@ TEST(LaunchThreads, throw_what_all_ranks_agreed_on) {
   EXPECT_THROW(run_threads(3, complain), AgreedError);
 }
 
-TEST(LaunchThreads, tell_of_a_rank_that_gave_up) {
+TEST(LaunchThreads, report_a_rank_that_aborted) {
   const auto give_up = [](const Comm& world) {
     if (world.rank() == 1) world.abort("enough");
     world.barrier();
@@ -473,7 +473,7 @@ TEST(LaunchThreads, tell_of_a_rank_that_gave_up) {
   }
 }
 
-TEST(LaunchThreads, are_neither_none_nor_too_many) {
+TEST(LaunchThreads, refuse_invalid_numbers_of_ranks) {
   EXPECT_THROW(run_threads(0, [](const Comm&) {}), ArgumentError);
   EXPECT_THROW(run_threads(100000, [](const Comm&) {}), ArgumentError);
   const Ended ended = run("$P show --ranks 100000");

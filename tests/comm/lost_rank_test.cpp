@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(OnProcesses, LostRank, testing::Values(2, 4));
 
 TEST_P(LostRank, that_returned_early_is_named) { expect_left("return_early", "allreduce"); }
 
-TEST_P(LostRank, is_named_with_the_call_of_the_program_where_calls_are_checked) {
+TEST_P(LostRank, is_named_with_the_call_of_the_program_if_calls_are_checked) {
   expect_left("return_early", "allreduce", "WEFT_CHECK=1");
 }
 
@@ -115,7 +115,7 @@ TEST_P(LostRank, that_returned_before_it_received_is_named) {
   expect_left("return_before_receiving", "send");
 }
 
-TEST_P(LostRank, that_returned_from_a_part_is_named) {
+TEST_P(LostRank, that_returned_from_a_split_communicator_is_named) {
   expect_left("return_from_a_part", "barrier");
 }
 
@@ -130,14 +130,16 @@ TEST_P(LostRank, that_is_stopped_is_named_after_the_time_limit) {
 }
 
 TEST_P(LostRank, that_is_stopped_in_a_call_is_named_after_the_time_limit) {
-  expect_timeout("stop_in_a_call", fmt::format("waited 1 s for rank {} (does not respond)", last()));
+  expect_timeout("stop_in_a_call",
+                 fmt::format("waited 1 s for rank {} (does not respond)", last()));
 }
 
-TEST_P(LostRank, that_is_stopped_when_others_are_done_is_named) {
-  expect_timeout("stop_when_others_are_done",
-                 fmt::format("of {} failed: waited 1 s for rank {} (does not respond) at the end of "
-                             "the program, which is the limit set by WEFT_TIMEOUT\n",
-                             ranks(), last()));
+TEST_P(LostRank, that_is_stopped_at_the_end_is_named) {
+  expect_timeout(
+      "stop_when_others_are_done",
+      fmt::format("of {} failed: waited 1 s for rank {} (does not respond) at the end of "
+                  "the program, which is the limit set by WEFT_TIMEOUT\n",
+                  ranks(), last()));
 }
 
 TEST_P(LostRank, that_hangs_is_named_after_the_time_limit) {
@@ -178,7 +180,7 @@ TEST_P(LostRank, among_several_that_fail_is_one_that_is_named) {
   EXPECT_EQ(told, 1) << ended.output;
 }
 
-TEST_P(LostRank, that_goes_on_with_another_call_after_an_abandoned_one_is_named) {
+TEST_P(LostRank, that_continues_after_an_abandoned_call_is_named) {
   for (const char* how : {"wait_after_an_abandoned_send", "test_after_an_abandoned_send",
                           "drop_after_an_abandoned_send"}) {
     expect_one_message(run(how, 40), 2,
@@ -188,39 +190,39 @@ TEST_P(LostRank, that_goes_on_with_another_call_after_an_abandoned_one_is_named)
   }
 }
 
-TEST_P(LostRank, is_none_that_finishes_early) {
+TEST_P(LostRank, is_not_one_that_finishes_early) {
   const Ended ended = run("finish_early", 1);
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.output, "done\n");
   EXPECT_GT(ended.seconds, 3);
 }
 
-TEST_P(LostRank, is_none_that_has_done_its_part) {
+TEST_P(LostRank, is_not_one_that_made_all_its_calls) {
   const Ended ended = run("contribute_and_finish", 20);
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.output, fmt::format("gathered {}\ndone\n", ranks()));
 }
 
-TEST(LostRankOfOthers, is_missed_after_the_time_limit) {
+TEST(LostRankOfOthers, is_reported_after_the_time_limit) {
   const Ended ended = run("embedded_program lose_last", 2, 2);
   expect_one_message(ended, 2 + 3,
                      "rank 0 of 2 failed: waited 2 s for other ranks in allreduce, which is the "
                      "limit set by WEFT_TIMEOUT\n");
 }
 
-TEST(LostRankOfOthers, is_none_that_is_late_after_launch) {
+TEST(LostRankOfOthers, is_not_one_that_is_late_after_launch) {
   const Ended ended = run("embedded_program be_late_after_launch", 2, 20);
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.output, "sum 2\n");
 }
 
-TEST(LostRankOfOthers, is_called_by_its_number_in_the_job) {
+TEST(LostRankOfOthers, is_named_by_its_job_rank) {
   const Ended ended = run("embedded_program fault_in_a_part", 4, 20);
   EXPECT_NE(ended.code, 0);
   EXPECT_EQ(occurrences(ended.output, "weft: rank 3: the host "), 1) << ended.output;
 }
 
-TEST(LostRankOfOthers, that_is_stopped_in_finalize_does_not_keep_the_others) {
+TEST(LostRankOfOthers, that_is_stopped_in_finalize_does_not_block_others) {
   const Ended ended = run("embedded_program stop_in_finalize", 2, 1);
   expect_one_message(ended, 1 + 3,
                      "rank 0 of 2 failed: waited 1 s in MPI_Finalize, which is the limit set by "

@@ -289,7 +289,7 @@ TEST(MpiChunks, all_to_all) {
   }
 }
 
-TEST(MpiChunks, messages_of_the_program_and_of_collectives_do_not_mix) {
+TEST(MpiChunks, messages_of_programs_and_collectives_do_not_mix) {
   on_mpi(4, [](const Comm& world) {
     const int next = (world.rank() + 1) % world.size();
     const int previous = (world.rank() + world.size() - 1) % world.size();
@@ -395,7 +395,7 @@ std::string mismatch(const Comm& comm, index_t sent, index_t expected) {
   return text;
 }
 
-TEST(MpiLengths, that_do_not_match_are_told) {
+TEST(MpiLengths, that_do_not_match_are_reported) {
   on_mpi(4, [](const Comm& world) {
     if (world.size() < 2) return;
     const struct {
@@ -417,7 +417,7 @@ TEST(MpiLengths, that_do_not_match_are_told) {
   });
 }
 
-TEST(MpiLengths, are_told_with_the_ranks_of_the_job) {
+TEST(MpiLengths, are_reported_with_job_ranks) {
   on_mpi(100, [](const Comm& world) {
     if (world.size() < 2) return;
     const Comm backwards = world.split(0, -world.rank());

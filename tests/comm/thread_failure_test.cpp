@@ -129,7 +129,7 @@ std::vector<Named> waits() {
 
 // Errors with calls under way
 
-TEST(ThreadFailure, with_calls_under_way_tells_the_real_reason) {
+TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
   const auto reduce_some = [](std::size_t count) {
     return [=](const Comm& comm) {
       std::vector<double> data(count);
@@ -180,7 +180,7 @@ TEST(ThreadFailure, with_calls_under_way_tells_the_real_reason) {
   }
 }
 
-TEST(ThreadFailure, with_a_call_under_way_that_all_have_begun_tells_the_real_reason) {
+TEST(ThreadFailure, with_a_call_begun_by_all_reports_the_cause) {
   for (int round = 0; round < 50; ++round) {
     const std::vector<Told> told = told_by(4, round % 2 == 0, [&](const Comm& comm) {
       std::vector<double> data(20'000);
@@ -199,7 +199,7 @@ TEST(ThreadFailure, with_a_call_under_way_that_all_have_begun_tells_the_real_rea
   }
 }
 
-TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_by_the_next_call) {
+TEST(ThreadFailure, caught_with_a_call_in_progress_is_thrown_by_the_next_call) {
   const std::vector<Told> told = told_by(3, false, [](const Comm& comm) {
     std::vector<double> data(10'000);
     try {
@@ -217,7 +217,7 @@ TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_by_the_next_ca
   }
 }
 
-TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_in_the_end) {
+TEST(ThreadFailure, caught_with_a_call_in_progress_is_thrown_at_the_end) {
   try {
     run_threads(2, [](const Comm& comm) {
       std::vector<int> data(1);
@@ -234,7 +234,7 @@ TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_in_the_end) {
   }
 }
 
-TEST(ThreadFailure, that_was_caught_by_a_rank_that_goes_on_without_calls_does_not_keep_others) {
+TEST(ThreadFailure, caught_by_a_rank_without_further_calls_does_not_block_others) {
   std::atomic<double> seconds = -1;
   std::atomic<bool> done = false;
   const auto start = Clock::now();
@@ -287,7 +287,7 @@ void drop_a_request(bool in_a_part, const Call& then) {
 
 }  // namespace
 
-TEST(ThreadFailure, of_a_dropped_request_is_thrown_in_the_end) {
+TEST(ThreadFailure, of_a_dropped_request_is_thrown_at_the_end) {
   for (const bool in_a_part : {false, true}) {
     try {
       drop_a_request(in_a_part, [](const Comm&) {});
@@ -299,7 +299,7 @@ TEST(ThreadFailure, of_a_dropped_request_is_thrown_in_the_end) {
   }
 }
 
-TEST(ThreadFailure, of_a_dropped_request_is_not_thrown_in_the_end_if_a_call_has) {
+TEST(ThreadFailure, of_a_dropped_request_is_thrown_once) {
   drop_a_request(false, [](const Comm& comm) {
     EXPECT_THROW(comm.barrier(), AbortedError);
     EXPECT_THROW(comm.barrier(), AbortedError) << "calls do not work again";
@@ -329,7 +329,7 @@ TEST(ThreadFailure, of_a_dropped_request_is_known_to_the_communicator) {
   comm.throw_held_error();  // it is heard now
 }
 
-TEST(ThreadFailure, by_abort_that_no_rank_hears_is_thrown_in_the_end) {
+TEST(ThreadFailure, by_abort_that_no_rank_sees_is_thrown_at_the_end) {
   try {
     run_threads(3, [](const Comm& comm) {
       if (comm.rank() == 1) comm.abort("no more");
@@ -343,7 +343,7 @@ TEST(ThreadFailure, by_abort_that_no_rank_hears_is_thrown_in_the_end) {
 
 // Ranks that leave early
 
-TEST(ThreadFailure, by_leaving_early_is_seen_at_once) {
+TEST(ThreadFailure, by_leaving_early_is_detected_at_once) {
   for (const bool checking : {false, true}) {
     for (const Named& wait : waits()) {
       const std::vector<Told> told = told_by(3, checking, [&](const Comm& comm) {
@@ -363,7 +363,7 @@ TEST(ThreadFailure, by_leaving_early_is_seen_at_once) {
   }
 }
 
-TEST(ThreadFailure, by_leaving_early_is_seen_in_a_part_and_by_those_who_wait_for_others) {
+TEST(ThreadFailure, by_leaving_early_is_detected_in_split_communicators) {
   const std::vector<Told> told = told_by(4, false, [](const Comm& comm) {
     const Comm pair = comm.split(comm.rank() / 2, -comm.rank());
     if (comm.rank() == 2) return;
@@ -377,7 +377,7 @@ TEST(ThreadFailure, by_leaving_early_is_seen_in_a_part_and_by_those_who_wait_for
   }
 }
 
-TEST(ThreadFailure, does_not_come_from_leaving_when_all_is_done) {
+TEST(ThreadFailure, is_not_raised_by_leaving_after_the_last_call) {
   for (int round = 0; round < 300; ++round) {
     run_threads(4, [&](const Comm& comm) {
       std::vector<double> data(round % 2 == 0 ? 3 : 3000, 1.0);
@@ -398,7 +398,7 @@ TEST(ThreadFailure, does_not_come_from_leaving_when_all_is_done) {
   });
 }
 
-TEST(ThreadFailure, to_leave_early_is_an_error_of_the_whole_run) {
+TEST(ThreadFailure, by_leaving_early_fails_the_run) {
   try {
     run_threads(2, [](const Comm& comm) {
       if (comm.rank() == 0) comm.allreduce(1.0);
@@ -492,13 +492,13 @@ namespace {
 
 }  // namespace
 
-TEST(ThreadFailureDeathTest, by_timeout_names_those_who_did_not_come) {
+TEST(ThreadFailureDeathTest, by_timeout_names_missing_ranks) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(wait_for_two_of_four(), testing::ExitedWithCode(0),
               "^waited 0.3 s for ranks 1, 3 in allreduce.*WEFT_TIMEOUT");
 }
 
-TEST(ThreadFailureDeathTest, to_read_the_limit_is_seen_before_anybody_waits) {
+TEST(ThreadFailureDeathTest, to_parse_the_time_limit_is_reported_before_waits) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(begin_with_a_senseless_limit(), testing::ExitedWithCode(0),
               "WEFT_TIMEOUT must be .*, got 'soon'");

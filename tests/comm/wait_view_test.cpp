@@ -59,22 +59,22 @@ std::string waited(const std::string& time, const std::string& ranks) {
          " in allreduce, which is the limit set by WEFT_TIMEOUT";
 }
 
-TEST_F(WaitViewOfTwo, blames_nobody_who_was_not_asked) {
+TEST_F(WaitViewOfTwo, names_no_rank_without_queries) {
   line_.reaches_host = true;
   EXPECT_EQ(failure(20, 0.05), waited("0.05", "rank 1"));
   EXPECT_EQ(failure(20, 0.15), waited("0.15", "rank 1")) << "it had no time to answer";
 }
 
-TEST_F(WaitViewOfTwo, blames_nobody_whom_no_datagram_reaches) {
+TEST_F(WaitViewOfTwo, names_no_rank_that_datagrams_do_not_reach) {
   EXPECT_EQ(failure(20, 1), waited("1", "rank 1"));
 }
 
-TEST_F(WaitViewOfTwo, names_who_does_not_answer) {
+TEST_F(WaitViewOfTwo, names_unresponsive_ranks) {
   line_.reaches_host = true;
   EXPECT_EQ(failure(20, 1), waited("1", "rank 1 (does not respond)"));
 }
 
-TEST_F(WaitViewOfTwo, tells_what_was_answered) {
+TEST_F(WaitViewOfTwo, reports_replies) {
   answers_ = true;
   EXPECT_EQ(failure(20, 1), waited("1", "rank 1 (outside any call)"));
 }

@@ -82,7 +82,7 @@ TEST_P(BufferOn, holds_all_its_elements) {
   }
 }
 
-TEST_P(BufferOn, of_no_elements_takes_no_memory) {
+TEST_P(BufferOn, without_elements_allocates_nothing) {
   const MemoryStats before = memory_stats(GetParam());
   const Buffer<double> empty(0, GetParam());
   EXPECT_EQ(empty.data(), nullptr);
@@ -109,7 +109,7 @@ TEST_P(BufferOn, is_counted) {
   }
 }
 
-TEST_P(BufferOn, peak_is_the_most_that_was_in_use) {
+TEST_P(BufferOn, counts_peak_memory) {
   const index_t large = 32 << 20;
   const index_t in_use = memory_stats(GetParam()).bytes_in_use;
   {
@@ -122,7 +122,7 @@ TEST_P(BufferOn, peak_is_the_most_that_was_in_use) {
   EXPECT_EQ(memory_stats(GetParam()).peak_bytes, peak);
 }
 
-TEST_P(BufferOn, uses_released_memory_again) {
+TEST_P(BufferOn, reuses_released_memory) {
   for (const index_t size : {100, 5000, 4'000'000}) {
     const void* first = nullptr;
     {
@@ -136,7 +136,7 @@ TEST_P(BufferOn, uses_released_memory_again) {
   }
 }
 
-TEST_P(BufferOn, gives_memory_of_almost_the_same_size_again) {
+TEST_P(BufferOn, reuses_memory_of_similar_size) {
   const void* first = nullptr;
   {
     const Buffer<char> buffer(1'000'000, GetParam());
@@ -165,7 +165,7 @@ TEST_P(BufferOn, can_be_moved) {
   EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, in_use);
 }
 
-TEST_P(BufferOn, cannot_have_an_impossible_size) {
+TEST_P(BufferOn, refuses_invalid_sizes) {
   const MemoryStats before = memory_stats(GetParam());
   const index_t huge = std::numeric_limits<index_t>::max();
   EXPECT_THROW(Buffer<double>(-1, GetParam()), ArgumentError);
@@ -176,7 +176,7 @@ TEST_P(BufferOn, cannot_have_an_impossible_size) {
   EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, before.bytes_in_use);
 }
 
-TEST_P(BufferOn, is_made_and_released_by_many_threads) {
+TEST_P(BufferOn, is_allocated_and_released_by_many_threads) {
   const index_t in_use = memory_stats(GetParam()).bytes_in_use;
   const index_t allocations = memory_stats(GetParam()).allocations;
   {
@@ -205,7 +205,7 @@ TEST(Buffer, is_empty_by_default) {
   EXPECT_EQ(buffer.device(), Device::cpu());
 }
 
-TEST(Buffer, eight_large_ones_in_use_begin_at_different_places_in_a_page) {
+TEST(Buffer, eight_large_ones_have_different_page_offsets) {
   for (const index_t size : {32 << 10, 100'000, 2 << 20, 3'000'000, 32 << 20}) {
     std::vector<Buffer<char>> kept;
     for (int i = 0; i < 8; ++i) kept.emplace_back(size);
@@ -214,13 +214,13 @@ TEST(Buffer, eight_large_ones_in_use_begin_at_different_places_in_a_page) {
   }
 }
 
-TEST(Buffer, of_different_sizes_begin_at_different_places_in_a_page) {
+TEST(Buffer, of_different_sizes_have_different_page_offsets) {
   std::vector<Buffer<char>> kept;
   for (index_t size = 64 << 10; kept.size() < 8; size *= 2) kept.emplace_back(size);
   EXPECT_GE(least_page_distance(kept), 512);
 }
 
-TEST(Buffer, begins_at_another_place_in_a_page_whatever_was_there_before) {
+TEST(Buffer, has_its_own_page_offset_after_releases) {
   constexpr index_t size = 1 << 20;
   // Blocks that other threads have left behind begin where those threads wanted them to.
   {
@@ -245,7 +245,7 @@ TEST(Buffer, begins_at_another_place_in_a_page_whatever_was_there_before) {
   }
 }
 
-TEST(Buffer, of_each_thread_begin_at_different_places_in_a_page) {
+TEST(Buffer, of_each_thread_have_different_page_offsets) {
   // Ranks that are threads allocate in step: input and output of one are not made in succession.
   constexpr int ranks = 8;
   std::barrier turn(ranks);
@@ -262,7 +262,7 @@ TEST(Buffer, of_each_thread_begin_at_different_places_in_a_page) {
   }
 }
 
-TEST(Buffer, has_room_wherever_it_begins_in_a_page) {
+TEST(Buffer, holds_its_elements_at_any_page_offset) {
   // Sizes that a block fits exactly; sanitizers see what is written beyond.
   for (const index_t size : {32 << 10, 1 << 20, 2 << 20, 4 << 20}) {
     std::vector<Buffer<char>> kept;
@@ -279,14 +279,14 @@ TEST(Buffer, has_room_wherever_it_begins_in_a_page) {
   }
 }
 
-TEST(Buffer, changes_its_device_when_assigned_to) {
+TEST(Buffer, takes_the_device_of_the_assigned_buffer) {
   Buffer<int> buffer(5);
   buffer = Buffer<int>(7, Device::debug());
   EXPECT_EQ(buffer.device(), Device::debug());
   EXPECT_EQ(buffer.size(), 7);
 }
 
-TEST(Buffer, says_when_memory_has_run_out) {
+TEST(Buffer, throws_without_memory) {
   const MemoryStats before = memory_stats(Device::debug());
   try {
     const Buffer<char> buffer(index_t{1} << 50, Device::debug());
@@ -315,7 +315,7 @@ TEST(Buffer, memory_is_returned_by_trim) {
   EXPECT_EQ(memory_stats(Device::debug()).bytes_in_use, in_use);
 }
 
-TEST(Buffer, that_is_in_use_survives_trim) {
+TEST(Buffer, in_use_survives_trim) {
   for (const Device device : {Device::cpu(), Device::debug()}) {
     Buffer<char> kept(100'000, device);
     touch(kept);

@@ -171,7 +171,7 @@ TEST(DTypeBFloat16, has_the_range_of_float) {
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(hidden))));
 }
 
-TEST(DType, has_a_size_and_a_name) {
+TEST(DType, has_size_and_name) {
   struct Row {
     DType dtype;
     std::string name;
@@ -197,7 +197,7 @@ TEST(DType, has_a_size_and_a_name) {
   }
 }
 
-TEST(DType, belongs_to_a_cpp_type) {
+TEST(DType, maps_to_a_cpp_type) {
   static_assert(dtype_of<float> == DType::f32);
   static_assert(dtype_of<std::complex<double>> == DType::c128);
   static_assert(dtype_of<std::int64_t> == DType::i64);

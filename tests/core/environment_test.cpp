@@ -95,7 +95,7 @@ TEST(Environment, quotes_bad_values_briefly_and_without_control_characters) {
   for (const char character : text) EXPECT_GE(character, ' ');
 }
 
-TEST(Environment, notes_names_that_are_unknown) {
+TEST(Environment, notes_unknown_names) {
   const char* const entries[] = {"PATH=/bin",         "WEFT_CHECK=1",   "WEFT_TEST_RANKS=3",
                                  "WEFT_TIMEOT=3",     "WEFT_CHEKC=1",   "WEFT_PIGEON=WEFT_QUIET",
                                  "MY_WEFT_CHECK=1",   "WEFT_GPU=0",     "WEFT_",

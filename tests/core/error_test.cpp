@@ -32,7 +32,7 @@ TEST(Error, has_one_base) {
   EXPECT_EQ(caught(AgreedError("e")), "e");
 }
 
-TEST(Error, of_another_rank_tells_which_and_why) {
+TEST(Error, of_another_rank_names_rank_and_reason) {
   const AbortedError error(3, "no space left");
   EXPECT_EQ(error.failed_rank(), 3);
   EXPECT_EQ(error.reason(), "no space left");

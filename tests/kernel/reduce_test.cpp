@@ -39,7 +39,7 @@ bool same_bits(const A& a, const A& b) {
 
 }  // namespace
 
-TEST(Reduce, adds_whole_numbers_exactly) {
+TEST(Reduce, adds_integers_exactly) {
   for (const int threads : {1, 2, 3}) {
     use_threads(threads);
     for (const index_t n : sizes) {
@@ -96,7 +96,7 @@ TEST(Reduce, changes_several_arrays) {
   }
 }
 
-TEST(Reduce, finds_the_smallest_and_the_largest) {
+TEST(Reduce, finds_minimum_and_maximum) {
   for (const int threads : {1, 2, 3}) {
     use_threads(threads);
     for (const index_t n : sizes) {
@@ -243,7 +243,7 @@ TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads
   use_threads(1);
 }
 
-TEST(Reduce, over_the_middle_axis_of_long_lines_adds_whole_numbers_exactly) {
+TEST(Reduce, over_the_middle_axis_of_long_lines_adds_integers_exactly) {
   use_threads(2);
   for (const index_t inner : {1, 2, 63, 65, 200}) {
     const index_t n = 40'001;
@@ -263,7 +263,7 @@ TEST(Reduce, over_the_middle_axis_of_long_lines_adds_whole_numbers_exactly) {
 }
 
 #if defined(_OPENMP)
-TEST(ReduceThreads, have_equal_shares_of_any_shape) {
+TEST(ReduceThreads, divide_any_shape_evenly) {
   struct Case {
     index_t outer, n, inner;
   };
@@ -291,7 +291,7 @@ TEST(ReduceThreads, have_equal_shares_of_any_shape) {
 }
 #endif
 
-TEST(Reduce, over_the_middle_axis_takes_other_combinations) {
+TEST(Reduce, over_the_middle_axis_supports_other_combinations) {
   std::vector<std::int64_t> out(6);
   std::int64_t* to = out.data();
   reduce(

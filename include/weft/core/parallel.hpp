@@ -18,7 +18,7 @@ int max_threads();
 
 inline int threads_for(index_t elements) { return elements < parallel_grain ? 1 : max_threads(); }
 
-/// With this many jobs per thread, an uneven division costs little (threads_bench).
+/// With this many jobs per thread, an uneven division costs little (see threads_bench).
 inline constexpr index_t many_jobs = 8;
 
 /// Runs job(0), ..., job(jobs - 1), divided evenly among the threads. One thread needs no parallel

@@ -78,7 +78,7 @@ A reduce_line(int threads, index_t n, A identity, F f, Combine combine) {
 }
 
 // A strip of neighbouring lines is reduced together: rows are read in memory order, and the
-// accumulators fill the SIMD lanes. Sizes set with array_bench and threads_bench.
+// accumulators fill the SIMD lanes. See array_bench and threads_bench.
 inline constexpr index_t strip_width = 64;
 /// Long lines that may be too few for all threads are divided into this many chunks.
 inline constexpr index_t strip_chunks = 32;
