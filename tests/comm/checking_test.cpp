@@ -143,7 +143,7 @@ TEST_F(Checking, finds_parts_at_different_offsets) {
 TEST_F(Checking, finds_gathers_longer_than_expected) {
   expect_disagreement(
       [](Comm comm) {
-        // The root expects two elements of everyone.
+        // The root expects two elements from every rank.
         const std::vector<int> in(comm.rank() == last() ? 5 : 2);
         std::vector<int> out(2 * all_of(comm));
         comm.gather_v(in, out, Parts(std::vector<index_t>(all_of(comm), 2)), 0);
@@ -206,7 +206,7 @@ TEST_F(Checking, accepts_equal_calls) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);
     EXPECT_TRUE(comm.checks_calls());
-    // Uneven parts, and arguments that only matter on the root, are no disagreement.
+    // Uneven parts and arguments that only the root uses may differ.
     std::vector<index_t> counts;
     for (int rank = 0; rank < comm.size(); ++rank) counts.push_back(rank);
     const Parts parts(counts);

@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-// Communicators from communicators
+// Split communicators
 
 TEST(ConformanceSplit, by_parity_makes_two_communicators) {
   on_ranks([](Comm comm) {
@@ -89,7 +89,7 @@ TEST(ConformanceSplit, separates_its_traffic_from_the_parent) {
     std::vector<int> from_copy(1);
     std::vector<double> large(4000, 1.0);
     std::vector<double> total(4000);
-    // Sent on one first, received on the other first.
+    // Sent first on one communicator, received first on the other.
     Request reduction = comm.start_allreduce(large, total);
     Request first = comm.start_send(one, next);
     Request second = copy.start_send(two, next);
@@ -291,7 +291,7 @@ TEST(ConformanceDevice, memory_is_sent_and_received) {
       comm.sendrecv(out, next, in, previous);
       EXPECT_EQ(on_host(in), std::vector<int>(count, previous));
 
-      // One side on the device is enough where both travel the same way.
+      // Host and device memory may be mixed if both have the same route.
       const std::string route = comm.route(other_device()).name;
       if (route == "staged" || route == comm.transport()) {
         std::vector<int> host(count, -1);

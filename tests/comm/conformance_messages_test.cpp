@@ -27,7 +27,7 @@ TEST(ConformanceMessages, go_around_a_ring) {
 
 TEST(ConformanceMessages, may_differ_in_size_between_pairs) {
   on_ranks([](Comm comm) {
-    // Everyone sends to everyone, itself included, a message whose size both know.
+    // Every rank sends a message to every rank, including itself.
     const auto length = [](int from, int to) { return from * 37 + to * 101; };
     std::vector<Numbers> out;
     std::vector<Numbers> in;
@@ -97,7 +97,7 @@ TEST(ConformanceMessages, keep_their_order) {
 
 TEST(ConformanceMessages, do_not_mix) {
   on_ranks([](Comm comm) {
-    // Blocking calls, many times: a token that goes round and grows.
+    // Many blocking calls: a token that travels around the ring and grows.
     const int next = (comm.rank() + 1) % comm.size();
     const int previous = (comm.rank() + comm.size() - 1) % comm.size();
     if (comm.size() == 1) return;
@@ -127,7 +127,7 @@ TEST(ConformanceMessages, of_a_batch_are_exchanged_each_time_it_runs) {
     std::vector<double> nothing;
     MessageBatch group(comm);
     group.send(to_next, next).send(nothing, next).send(to_previous, previous);
-    // With two ranks both neighbours are one, and messages match in the order they were added.
+    // With two ranks both neighbours are the same; messages match in the order they were added.
     group.recv(from_previous, previous).recv(nothing, previous).recv(from_next, next);
     for (int round = 0; round < 10; ++round) {
       to_next.assign(700, comm.rank() + 0.5 * round);
@@ -198,7 +198,7 @@ TEST(ConformanceRequests, of_many_calls_are_in_progress) {
 
 namespace {
 
-/// One call of each kind, all under way at the same time.
+/// One call of each kind, all in progress at the same time.
 class EverythingAtOnce {
  public:
   EverythingAtOnce(Comm comm, index_t count)

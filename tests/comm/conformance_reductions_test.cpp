@@ -190,7 +190,7 @@ TEST(ConformanceAllreduce, reduces_one_number) {
   });
 }
 
-// Floating-point numbers in the order of ranks: a promise of the thread transport only.
+// Floating-point sums in rank order, which only the thread transport guarantees.
 
 namespace {
 
@@ -234,7 +234,7 @@ void expect_rank_order(const Comm& comm, index_t count) {
 }  // namespace
 
 TEST(ConformanceFloats, are_added_in_rank_order) {
-  if (world() == World::mpi) GTEST_SKIP() << "MPI adds in an order of its own";
+  if (world() == World::mpi) GTEST_SKIP() << "MPI chooses the order of additions";
   on_ranks([](Comm comm) {
     for (const index_t count : {1, 7, 60, 130, 4097, 50'000}) {
       expect_rank_order<float>(comm, count);
@@ -244,7 +244,7 @@ TEST(ConformanceFloats, are_added_in_rank_order) {
 }
 
 TEST(ConformanceFloats, give_the_same_bits_on_all_ranks) {
-  if (world() == World::mpi) GTEST_SKIP() << "MPI does not promise it";
+  if (world() == World::mpi) GTEST_SKIP() << "MPI does not guarantee it";
   on_ranks([](Comm comm) {
     for (const index_t count : {3, 5000}) {
       std::vector<std::complex<float>> data;
@@ -266,8 +266,8 @@ TEST(ConformanceFloats, give_the_same_bits_on_all_ranks) {
 TEST(ConformanceFloats, of_16_bits_are_rounded_once) {
   if (world() == World::mpi) GTEST_SKIP() << "MPI rounds at every step";
   on_ranks([](Comm comm) {
-    // The largest number up to which all whole ones exist, and a one from everybody else: if each
-    // sum were rounded, the ones would vanish.
+    // The largest n with all integers up to n, plus 1 from every other rank: if each partial sum
+    // were rounded, the ones would vanish.
     for (const std::size_t count : {1U, 400U}) {
       std::vector<Half> half(count, Half(comm.rank() == 0 ? 2048.0F : 1.0F));
       std::vector<BFloat16> brain(count, BFloat16(comm.rank() == 0 ? 256.0F : 1.0F));

@@ -43,7 +43,7 @@ TEST(ConformanceBarrier, blocks_until_all_ranks_arrive) {
 
 TEST(ConformanceBarrier, is_not_complete_before_all_have_started_it) {
   on_ranks([](Comm comm) {
-    if (comm.checks_calls()) comm.check_calls(false);  // which would wait for the others at once
+    if (comm.checks_calls()) comm.check_calls(false);  // checking would wait for the other ranks
     const std::vector<int> token = {1};
     std::vector<int> received(1);
     if (comm.rank() == 0) {
@@ -227,7 +227,7 @@ TEST(ConformanceAllToAll, exchanges_uneven_parts_and_keeps_gaps) {
         out_counts.push_back(length(comm.rank(), peer));
         in_counts.push_back(length(peer, comm.rank()));
       }
-      // Some ranks have their parts in a row, others spread out.
+      // Some ranks have consecutive parts, others parts with gaps.
       const auto lay = [&](const std::vector<index_t>& counts, int kind) {
         return kind % 2 == 0 ? Parts(counts) : parts_with_gaps(counts);
       };

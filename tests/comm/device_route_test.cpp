@@ -14,7 +14,7 @@ namespace {
 
 using namespace weft::detail;
 
-/// Ranks of one host with these GPUs, of a build that has everything.
+/// Ranks of one host with these GPUs, in a build with all libraries.
 std::vector<RouteFacts> on_gpus(const std::vector<int>& gpus) {
   std::vector<RouteFacts> ranks;
   for (const int gpu : gpus) {

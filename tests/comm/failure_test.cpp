@@ -1,4 +1,4 @@
-// A failure is everybody's: no rank is left waiting for one that will not come.
+// A failure ends the calls of all ranks: none is left waiting for a rank that will not come.
 
 #include "support/ranks.hpp"
 
@@ -30,13 +30,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// An error that the library does not know.
+/// An error type of the user.
 class Boom : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// How a rank left what it was doing.
+/// How a rank ended.
 struct Exit {
   int failed_rank = -1;
   std::string reason;
@@ -47,13 +47,12 @@ class Failure : public testing::Test {
  protected:
   void SetUp() override {
     if (world() != World::thread) {
-      GTEST_SKIP()
-          << "ranks of an MPI job end together with the job, which a test does not survive";
+      GTEST_SKIP() << "a failure ends the MPI job, and the test with it";
     }
   }
 
   /// Runs `wait` on all ranks but `culprit`, which throws a moment later. Returns how the others
-  /// left.
+  /// ended.
   static std::vector<Exit> others(int ranks, int culprit, const std::function<void(Comm)>& wait) {
     std::mutex mutex;
     std::vector<Exit> exits;
@@ -91,7 +90,7 @@ class Failure : public testing::Test {
       EXPECT_LT(each.seconds, 2.0);
     }
   }
-  /// For teams of several sizes, with the first and with the last rank failing.
+  /// Runs on teams of several sizes, with the first and with the last rank failing.
   static void expect_all_leave(const std::function<void(Comm)>& wait) {
     for (const int ranks : {2, 3, 5}) {
       expect_all_leave(ranks, 0, wait);
@@ -209,7 +208,7 @@ TEST_F(Failure, ends_later_calls) {
 
 namespace {
 
-/// Runs `body`, which must end on all ranks but one by a failure of rank `culprit`.
+/// Runs `body`, which a failure of rank `culprit` must end on all other ranks.
 void expect_all_hear(int ranks, int culprit, const std::function<void(Comm)>& body) {
   std::mutex mutex;
   int heard = 0;
@@ -233,7 +232,7 @@ void expect_all_hear(int ranks, int culprit, const std::function<void(Comm)>& bo
 
 TEST_F(Failure, ends_calls_of_a_split_communicator) {
   expect_all_hear(5, 4, [](Comm comm) {
-    // The last rank is alone; it fails, and is known by its rank in the job.
+    // The last rank fails in a communicator of its own and is named by its job rank.
     const Comm part = comm.split(comm.rank() == 4 ? 1 : 0, -comm.rank());
     if (comm.rank() == 4) throw Boom("elsewhere");
     for (;;) part.barrier();
@@ -245,7 +244,7 @@ TEST_F(Failure, ends_calls_of_a_split_of_a_split) {
     const Comm half = comm.split(comm.rank() / 2);
     const Comm turned = half.split(0, -half.rank());
     if (comm.rank() == 2) throw Boom("elsewhere");
-    // Ranks 0 and 1 have no peer that fails in the communicator they wait in.
+    // Ranks 0 and 1 wait in a communicator without the failing rank.
     std::vector<int> data(1);
     if (comm.rank() == 0) turned.recv(data, 0);
     turned.barrier();
@@ -253,7 +252,7 @@ TEST_F(Failure, ends_calls_of_a_split_of_a_split) {
 }
 
 TEST_F(Failure, ends_a_split) {
-  // Whoever hands a new team to its peers may leave at that very moment.
+  // The rank that creates the new team may fail at that moment.
   for (int round = 0; round < 200; ++round) {
     EXPECT_THROW(run_threads(4,
                              [&](Comm comm) {
@@ -269,7 +268,7 @@ TEST_F(Failure, ends_a_split) {
 }
 
 TEST_F(Failure, during_large_reductions_does_not_access_released_memory) {
-  // A rank leaves with its call under way and releases the memory that peers read and write.
+  // A rank fails with a call in progress and releases memory that peers access.
   for (int round = 0; round < 30; ++round) {
     EXPECT_THROW(run_threads(3,
                              [&](Comm comm) {
@@ -304,7 +303,7 @@ TEST_F(Failure, with_a_message_in_progress_does_not_access_released_memory) {
 }
 
 TEST_F(Failure, with_a_call_that_cannot_complete_is_reported) {
-  // What was started waits when it is destroyed; here that would be for ever, on both sides.
+  // The destructor of a request waits; here that would be forever, on both sides.
   const auto start = Clock::now();
   int heard = -1;
   const auto body = [&](Comm comm) {
@@ -374,7 +373,7 @@ TEST_F(Failure, by_abort_reports_the_reason) {
                              }
                            }),
                AbortedError);
-  EXPECT_EQ(heard, 3) << "also the rank that gave up";
+  EXPECT_EQ(heard, 3) << "also the rank that aborted";
 }
 
 TEST_F(Failure, by_abort_of_a_split_communicator_names_the_job_rank) {
@@ -407,7 +406,7 @@ TEST_F(Failure, of_a_message_of_the_wrong_size_is_reported) {
         comm.barrier();
       });
     } catch (const AbortedError& error) {
-      ADD_FAILURE() << "the error of the receiver comes first, not " << error.what();
+      ADD_FAILURE() << "expected the error of the receiver, got " << error.what();
     } catch (const CommError& error) {
       seen = error.what();
     }
@@ -428,7 +427,7 @@ TEST_F(Failure, does_not_affect_the_next_team) {
   }
 }
 
-// Complaints
+// Agreed errors
 
 TEST_F(Failure, that_is_agreed_on_has_one_text_and_keeps_the_communicator) {
   std::mutex mutex;
@@ -439,7 +438,7 @@ TEST_F(Failure, that_is_agreed_on_has_one_text_and_keeps_the_communicator) {
         const bool complains = comm.rank() == 1 || comm.rank() == 3;
         comm.agree(complains ? "rank " + std::to_string(comm.rank()) + " sees negative weights"
                              : std::string());
-        ADD_FAILURE() << "nothing was thrown";
+        ADD_FAILURE() << "no exception was thrown";
       } catch (const AgreedError& error) {
         const std::lock_guard lock(mutex);
         texts.emplace_back(error.what());
@@ -473,11 +472,11 @@ TEST_F(Failure, that_is_agreed_on_reports_equal_errors_once) {
   EXPECT_NE(text_of(3, 3).find("all ranks"), std::string::npos);
 }
 
-// Time limits. They are read once in a process, so each of these has its own.
+// Time limits. They are read once per process, so each test runs in its own process.
 
 namespace {
 
-/// What a process ends with whose recv was left alone.
+/// The output of a process whose recv has no sender.
 [[noreturn]] void wait_for_nothing() {
   setenv("WEFT_TIMEOUT", "1", 1);
   const auto start = Clock::now();
@@ -496,7 +495,7 @@ namespace {
   std::_Exit(code);
 }
 
-/// The same for one that others have joined in a barrier that one rank does not come to.
+/// The same for a barrier that one rank does not enter.
 [[noreturn]] void wait_for_a_lost_rank() {
   setenv("WEFT_TIMEOUT", "0.5", 1);
   int code = 1;
@@ -545,7 +544,7 @@ TEST_F(FailureDeathTest, to_parse_the_time_limit_is_reported) {
   EXPECT_EXIT(set_a_senseless_limit(), testing::ExitedWithCode(0), "");
 }
 
-// Endurance
+// Many rounds
 
 TEST_F(Failure, is_not_raised_by_oversubscription) {
   const auto start = Clock::now();
@@ -576,18 +575,18 @@ TEST_F(Failure, or_success_leaks_no_memory) {
                    Boom);
     }
   };
-  rounds(5);  // what is made once and kept
+  rounds(5);  // allocates what is kept
   const index_t cpu = memory_stats(Device::cpu()).bytes_in_use;
   const index_t debug = memory_stats(other_device()).bytes_in_use;
   const std::size_t heap = mallinfo2().uordblks;
   rounds(100);
   EXPECT_EQ(memory_stats(Device::cpu()).bytes_in_use, cpu);
   EXPECT_EQ(memory_stats(other_device()).bytes_in_use, debug);
-  // One team kept per round would be more than 4 MB.
+  // Leaking one team per round would exceed 4 MB.
   EXPECT_LT(static_cast<double>(mallinfo2().uordblks) - static_cast<double>(heap), 5e5);
 }
 
-// Ranks that do not make the same call, in the mode in which calls are not compared beforehand
+// Ranks that make different calls, without checked calls
 
 TEST_F(Failure, by_different_calls_does_not_access_memory) {
   using Call = std::function<void(const Comm&)>;

@@ -287,7 +287,7 @@ TEST(LaunchMistakes, nested_launchers_are_refused) {
   EXPECT_EQ(run(step + mpiexec + " -n 2 $P show --comm mpi").code, 0);
 }
 
-// The same, on environments that are made up
+// The same with synthetic environments
 
 Environment fake(std::map<std::string, std::string> variables) {
   return [variables = std::move(variables)](const char* name) -> const char* {
@@ -366,7 +366,7 @@ TEST(LaunchChecks, a_launcher_in_an_allocation_is_not_nested) {
   EXPECT_EQ(nested_launchers_error(fake(job)), "");
   job["SLURM_STEP_NUM_TASKS"] = "1";
   EXPECT_EQ(nested_launchers_error(fake(job)), "");
-  // What mpirun starts on each node by an srun of its own.
+  // Processes that mpirun starts on each node with its own srun.
   job["SLURM_STEP_NUM_TASKS"] = "2";
   job["SLURM_STEP_NUM_NODES"] = "2";
   EXPECT_EQ(nested_launchers_error(fake(job)), "");
@@ -410,10 +410,10 @@ TEST(LaunchChecks, ranks_of_a_host_take_its_gpus_in_turn) {
     EXPECT_EQ(gpu_for_rank(locations, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
     EXPECT_THROW(gpu_for_rank(locations, rank, 3, list), ArgumentError) << "there is no GPU 3";
   }
-  for (const int rank : {0, 2, 3}) {  // all of the host that has more ranks than entries
+  for (const int rank : {0, 2, 3}) {  // all ranks of the host with more ranks than entries
     try {
       gpu_for_rank(locations, rank, 4, {0, 1});
-      ADD_FAILURE() << "nothing was thrown on rank " << rank;
+      ADD_FAILURE() << "no exception was thrown on rank " << rank;
     } catch (const ArgumentError& error) {
       EXPECT_STREQ(error.what(), "WEFT_GPUS has 2 entries, but a has 3 ranks");
     }
@@ -448,7 +448,7 @@ TEST(LaunchThreads, throw_the_error_of_the_first_to_fail_with_its_type) {
   };
   try {
     run_threads(4, fail);
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception was thrown";
   } catch (const std::out_of_range& error) {
     EXPECT_STREQ(error.what(), "two");
   }
@@ -466,7 +466,7 @@ TEST(LaunchThreads, report_a_rank_that_aborted) {
   };
   try {
     run_threads(3, give_up);
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception was thrown";
   } catch (const AbortedError& error) {
     EXPECT_EQ(error.failed_rank(), 1);
     EXPECT_EQ(error.reason(), "enough");

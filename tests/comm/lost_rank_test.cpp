@@ -1,5 +1,5 @@
 // No rank of an MPI job waits longer than its time limit for one that has left, hangs or is
-// stopped. Seen from outside: the job ends in time, with one message, and leaves nothing behind.
+// stopped. Tested from outside: the job ends in time with one message and leaves no processes.
 
 #include "support/shell.hpp"
 #include "support/text.hpp"
@@ -20,7 +20,7 @@ namespace {
 using weft::test::Ended;
 using weft::test::occurrences;
 
-/// Starting a job takes longer on a busy machine than anything that is tested here.
+/// Starting a job takes longer on a busy machine than the tested times.
 constexpr double to_start = 3;
 
 bool is_running(const std::string& mark) {
@@ -32,7 +32,7 @@ bool is_running(const std::string& mark) {
   return false;
 }
 
-/// Those who were told to end may take a moment.
+/// Processes that were signalled may take a moment to end.
 bool ends_soon(const std::string& mark) {
   for (int i = 0; i < 30 && is_running(mark); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -40,7 +40,7 @@ bool ends_soon(const std::string& mark) {
   return !is_running(mark);
 }
 
-/// Runs a program; nothing of it may be left.
+/// Runs a program, which must leave no processes.
 Ended run(const std::string& program, int ranks, double time_limit,
           const std::string& setting = "") {
   static int runs = 0;
@@ -52,7 +52,7 @@ Ended run(const std::string& program, int ranks, double time_limit,
   return ended;
 }
 
-/// The job fails within `seconds`, and says `message` and nothing else of ours.
+/// The job fails within `seconds` and prints `message` as the only line of Weft.
 void expect_one_message(const Ended& ended, double seconds, const std::string& message) {
   EXPECT_NE(ended.code, 0) << ended.output;
   EXPECT_LT(ended.seconds, seconds + to_start) << ended.output;
@@ -70,7 +70,7 @@ class LostRank : public testing::TestWithParam<int> {
 
   static void expect_left(const std::string& action, const std::string& call,
                           const std::string& setting = "") {
-    // The time limit is far beyond the time that a rank that has left is noticed in.
+    // The time limit is far longer than the detection of a rank that has left.
     const Ended ended = run(action, 40, setting);
     if (ranks() == 2 || call == "recv" || call == "send") {
       expect_one_message(
@@ -78,7 +78,7 @@ class LostRank : public testing::TestWithParam<int> {
           fmt::format("rank {} of {} failed: it left the program while rank 0 was waiting for it "
                       "in {}\n",
                       last(), ranks(), call));
-    } else {  // any of those that wait may report it
+    } else {  // any waiting rank may report it
       expect_one_message(
           ended, 2,
           fmt::format("rank {} of {} failed: it left the program while rank ", last(), ranks()));
@@ -151,7 +151,7 @@ TEST_P(LostRank, that_hangs_is_named_after_the_time_limit) {
 TEST_P(LostRank, that_waits_elsewhere_is_named_after_the_time_limit) {
   const Ended ended = run("hang_in_another_call", 1);
   expect_one_message(ended, 1 + 3, "rank ");
-  // Both kinds of rank wait too long; either may report it.
+  // Both kinds of ranks exceed the limit; either may report it.
   const int by_others =
       occurrences(ended.output, fmt::format("for rank {} (in recv) in allreduce", last()));
   const int by_last = occurrences(ended.output, "for rank 0 (in allreduce) in recv");

@@ -1,4 +1,4 @@
-// What a communicator says it has done, for traffic that is known.
+// Statistics of a communicator for known traffic.
 
 #include "support/ranks.hpp"
 
@@ -67,7 +67,7 @@ TEST(Stats, count_one_message_per_sent_part) {
   on_ranks([](Comm comm) {
     const index_t others = comm.size() - 1;
     const bool alone = others == 0;
-    // Part r has r elements: that of rank 0 is empty and is no message.
+    // Part r has r elements: the empty part of rank 0 is not a message.
     std::vector<index_t> counts;
     index_t all = 0;
     for (int rank = 0; rank < comm.size(); ++rank) {
@@ -241,7 +241,7 @@ TEST(Stats, belong_to_one_communicator) {
   on_ranks([](Comm comm) {
     const Comm copy = comm.dup();
     const Comm handle = comm;
-    EXPECT_EQ(comm.stats().total().calls, 0) << "making a communicator is no call";
+    EXPECT_EQ(comm.stats().total().calls, 0) << "making a communicator is not a call";
     comm.allreduce(1);
     EXPECT_EQ(copy.stats().total().calls, 0);
     EXPECT_EQ(handle.stats().total().calls, 1);

@@ -1,4 +1,4 @@
-// What the watchdog of an MPI rank says of those that the rank waits for.
+// Messages of the watchdog of an MPI rank about the ranks it waits for.
 
 #include "comm/mpi_wait_view.hpp"
 
@@ -23,7 +23,7 @@ class WaitViewOfTwo : public testing::Test {
     line_.socket = mine_;
   }
 
-  /// What comes of `looks` looks, a tenth of a second apart, unless there is a failure before.
+  /// The failure found within `looks` checks, a tenth of a second apart.
   std::string failure(int looks, double time_limit) {
     const WatchedCollective call(*comm_, "allreduce", true);
     for (int i = 0; i < looks; ++i) {
@@ -62,7 +62,7 @@ std::string waited(const std::string& time, const std::string& ranks) {
 TEST_F(WaitViewOfTwo, names_no_rank_without_queries) {
   line_.reaches_host = true;
   EXPECT_EQ(failure(20, 0.05), waited("0.05", "rank 1"));
-  EXPECT_EQ(failure(20, 0.15), waited("0.15", "rank 1")) << "it had no time to answer";
+  EXPECT_EQ(failure(20, 0.15), waited("0.15", "rank 1")) << "it had no time to respond";
 }
 
 TEST_F(WaitViewOfTwo, names_no_rank_that_datagrams_do_not_reach) {

@@ -18,7 +18,7 @@ namespace {
 
 class BufferOn : public testing::TestWithParam<Device> {};
 
-/// Bytes of memory that the system has given to this process.
+/// Resident memory of this process in bytes.
 index_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   index_t total = 0;
@@ -31,13 +31,13 @@ std::uintptr_t address_of(const Buffer<char>& buffer) {
   return reinterpret_cast<std::uintptr_t>(buffer.data());
 }
 
-/// How far apart two buffers begin within a page of 4 KiB, in whichever direction is shorter.
+/// The distance of the page offsets of two buffers, modulo 4 KiB.
 index_t page_distance(const Buffer<char>& a, const Buffer<char>& b) {
   const auto ahead = static_cast<index_t>((address_of(a) - address_of(b)) % 4096);
   return std::min(ahead, 4096 - ahead);
 }
 
-/// Of any two.
+/// The smallest distance of any two.
 index_t least_page_distance(const std::vector<Buffer<char>>& buffers) {
   index_t least = 4096;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -154,7 +154,7 @@ TEST_P(BufferOn, can_be_moved) {
     Buffer<int> b = std::move(a);
     EXPECT_EQ(b.data(), data);
     EXPECT_EQ(b.size(), 10);
-    EXPECT_EQ(a.data(), nullptr);  // NOLINT: what a moved-from buffer is, is the question
+    EXPECT_EQ(a.data(), nullptr);  // NOLINT: tests the moved-from state
     EXPECT_EQ(a.size(), 0);
     Buffer<int> c(20, GetParam());
     c = std::move(b);
@@ -222,7 +222,7 @@ TEST(Buffer, of_different_sizes_have_different_page_offsets) {
 
 TEST(Buffer, has_its_own_page_offset_after_releases) {
   constexpr index_t size = 1 << 20;
-  // Blocks that other threads have left behind begin where those threads wanted them to.
+  // Blocks released by other threads keep the offsets that those threads chose.
   {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 12; ++thread) {
@@ -246,7 +246,7 @@ TEST(Buffer, has_its_own_page_offset_after_releases) {
 }
 
 TEST(Buffer, of_each_thread_have_different_page_offsets) {
-  // Ranks that are threads allocate in step: input and output of one are not made in succession.
+  // Thread ranks allocate in step, so that input and output of one rank are not consecutive.
   constexpr int ranks = 8;
   std::barrier turn(ranks);
   std::vector<std::jthread> threads;
@@ -263,7 +263,7 @@ TEST(Buffer, of_each_thread_have_different_page_offsets) {
 }
 
 TEST(Buffer, holds_its_elements_at_any_page_offset) {
-  // Sizes that a block fits exactly; sanitizers see what is written beyond.
+  // Sizes that fill a block exactly; sanitizers detect writes beyond it.
   for (const index_t size : {32 << 10, 1 << 20, 2 << 20, 4 << 20}) {
     std::vector<Buffer<char>> kept;
     for (int i = 0; i < 9; ++i) {
@@ -302,7 +302,7 @@ TEST(Buffer, throws_without_memory) {
 }
 
 TEST(Buffer, memory_is_returned_by_trim) {
-  // On the debug device, since allocators of the host have reasons of their own to keep memory.
+  // On the debug device, since host allocators may keep memory.
   constexpr index_t size = 64 << 20;
   {
     Buffer<char> buffer(size, Device::debug());

@@ -1,4 +1,4 @@
-// What a program is told whose host code touches memory of the debug device.
+// Messages for host code that accesses memory of the debug device.
 
 #include <weft/core/buffer.hpp>
 #include <weft/kernel/dispatch.hpp>

@@ -72,7 +72,7 @@ TEST(Device, differs_by_kind_and_number) {
 TEST(Device, must_be_available) {
   EXPECT_NO_THROW(require_available(Device::cpu()));
   EXPECT_NO_THROW(require_available(Device::debug()));
-  // With or without CUDA, no machine has this many.
+  // No machine has this many GPUs.
   EXPECT_THROW(require_available(Device::cuda(9999)), DeviceError);
   EXPECT_THROW(Buffer<int>(10, Device::cuda(9999)), DeviceError);
 }
@@ -89,7 +89,7 @@ TEST(Device, memory_is_copied_between_all_kinds) {
   copy_bytes(host.data(), host.device(), second.data(), second.device(),
              values.size() * sizeof(int));
   EXPECT_EQ(std::memcmp(host.data(), values.data(), values.size() * sizeof(int)), 0);
-  // Nothing may be copied from nowhere.
+  // Zero bytes may be copied from null.
   EXPECT_NO_THROW(copy_bytes(nullptr, Device::debug(), nullptr, Device::cpu(), 0));
 }
 
@@ -145,7 +145,7 @@ TEST(Device, debug_is_used_by_several_threads_at_once) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The point of the debug device: what would be wrong on a GPU ends the program here.
+// Errors that a GPU would not report end the program on the debug device.
 
 class DeviceDeathTest : public testing::Test {
  protected:

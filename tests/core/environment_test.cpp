@@ -124,7 +124,7 @@ TEST(Environment, is_documented) {
   }
 }
 
-// A program that calls no launch. The environment is read once in a process, so it gets its own.
+// A program without launch. The environment is read once per process, so it runs in its own.
 
 [[noreturn]] void make_a_communicator() {
   setenv("WEFT_DEVICE_COMM", "foo", 1);

@@ -88,7 +88,7 @@ TEST(Shape, refuses_counts_beyond_64_bits) {
   EXPECT_EQ((Shape{index_t{1} << 31, index_t{1} << 31}).count(), index_t{1} << 62);
   EXPECT_THROW((Shape{index_t{1} << 32, index_t{1} << 31}), ArgumentError);
   EXPECT_THROW((Shape{huge, 2}), ArgumentError);
-  // Even where a zero makes the product small: strides would overflow all the same.
+  // Even if a zero extent makes the product zero: strides would overflow.
   EXPECT_THROW((Shape{huge, 2, 0}), ArgumentError);
   EXPECT_THROW((Shape{0, huge, huge}), ArgumentError);
   EXPECT_EQ((Shape{huge, 1, 0}).count(), 0);

@@ -23,7 +23,7 @@ Buffer<int> on_device(std::vector<int> values) {
   Buffer<int> buffer(static_cast<index_t>(values.size()), other_device());
   copy_bytes(buffer.data(), buffer.device(), values.data(), Device::cpu(),
              values.size() * sizeof(int));
-  std::fill(values.begin(), values.end(), -1);  // the copy must not need them any more
+  std::fill(values.begin(), values.end(), -1);  // the copy must not read them any more
   return buffer;
 }
 
@@ -43,7 +43,7 @@ std::vector<int> counted(std::size_t count, int first) {
 }  // namespace
 
 TEST(Stream, copies_of_any_size_arrive) {
-  // Around the sizes at which copies are cut or take another way.
+  // Around the sizes at which copies are divided or use another path.
   for (const std::size_t count : {0U, 1U, 16384U, 16385U, 1048576U, 1048577U, 5000000U}) {
     const std::vector<int> values = counted(count, 7);
     EXPECT_EQ(on_host(on_device(values)), values) << count;
@@ -87,7 +87,7 @@ TEST(StreamGraph, repeats_captured_work) {
   const Buffer<int> source = on_device(counted(500, 1));
   Buffer<int> target = on_device(counted(500, 100));
   const Graph graph = Graph::capture(other_device(), [&] { copy(source, target); });
-  EXPECT_EQ(on_host(target), counted(500, 100)) << "capturing is not doing";
+  EXPECT_EQ(on_host(target), counted(500, 100)) << "capturing does not run the work";
   graph.launch();
   EXPECT_EQ(on_host(target), counted(500, 1));
   copy(on_device(counted(500, 200)), target);

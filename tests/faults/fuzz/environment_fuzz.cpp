@@ -1,5 +1,5 @@
 // Environment variables, one NAME=value per line: those that launchers set and those that users do.
-// They are refused with an Error, or understood.
+// They are refused with an Error, or accepted.
 
 #include <weft/core/device.hpp>
 #include <weft/core/error.hpp>
@@ -32,7 +32,7 @@ Variables variables_of(const std::string& text) {
   return variables;
 }
 
-/// Runs something that may refuse what it is given.
+/// Runs a call that may refuse its input.
 template <class Read>
 void read(Read what) {
   try {
@@ -61,7 +61,7 @@ void read_launcher(const detail::Environment& environment) {
   });
 }
 
-/// The names alone, as a process would have them.
+/// Only the names, as in environ.
 void read_names(const Variables& variables) {
   std::vector<std::string> lines;
   for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
