@@ -6,6 +6,7 @@
 // bit.
 
 #include <weft/comm/reduce_op.hpp>
+#include <weft/core/shape.hpp>
 
 #include <cstddef>
 #include <optional>
