@@ -19,7 +19,7 @@ constexpr int usage_code = 2;
 class Bench final : public app::Subcommand {
  public:
   CLI::App* declare(CLI::App& weft) override { return declare_options(weft, texts_); }
-  void check() override { options_ = understand(texts_); }
+  void check() override { options_ = parse_options(texts_); }
   int run(const Comm& world) const override;
 
  private:

@@ -1,4 +1,4 @@
-// Headers that NumPy refuses, or understands in another way than somebody who guesses would.
+// Headers that NumPy refuses, or interprets in an unexpected way.
 
 #include <weft/core/error.hpp>
 #include <weft/io/npy.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string twelve(12 * 8, '\0');
 
-/// What npy_info says about a file; empty if it takes it.
+/// The error of npy_info for a file; empty if it is accepted.
 std::string complaint_about(const std::string& content) {
   std::string complaint;
   in_folder(Comm::self(), [&](const std::string& folder) {
@@ -68,7 +68,7 @@ TEST(NpyHeader, nothing_follows_the_dictionary) {
   expect_refused(with_version(1, 0, good + std::string(3, '\0')), "\\x00\\x00\\x00");
 }
 
-TEST(NpyHeader, of_the_three_versions_there_are) {
+TEST(NpyHeader, accepts_versions_1_to_3) {
   for (const int major : {1, 2, 3}) {
     expect_taken(with_version(major, 0, good));
     for (const int minor : {1, 2, 255})
@@ -106,11 +106,11 @@ TEST(NpyHeader, shapes_are_tuples_of_extents) {
   expect_refused(image(dictionary("<f8", "(4294967296, 4294967296, 0)"), twelve), "64 bits");
 }
 
-TEST(NpyHeader, is_as_long_as_it_says) {
+TEST(NpyHeader, has_the_stated_length) {
   const std::string file = image(good, twelve);
   for (std::size_t length = 0; length < file.size(); ++length)
     EXPECT_NE(complaint_about(file.substr(0, length)), "") << length;
-  // What follows the elements may be another array; NumPy leaves it alone.
+  // Another array may follow the elements; NumPy ignores it.
   expect_taken(file + file);
   std::string beyond = file;
   beyond[8] = static_cast<char>(0xff);
