@@ -1,6 +1,7 @@
 // Derivatives of arrays that are large enough for the fast paths of the kernels: blocks of threads
 // that walk through the array on a GPU, writes past the caches on a CPU.
 
+#include <weft/array/arithmetic.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -48,7 +49,7 @@ DistributedArray<T> dealt_out(const Layout& layout, std::span<const T> values) {
   DistributedArray<T> x(layout);
   for (int i = 0; i < layout.part_count(); ++i) {
     const auto count = static_cast<std::size_t>(layout.part(i).count());
-    x.part(i) = DistributedArray<T>::from_global(layout.part(i), values.first(count));
+    copy(DistributedArray<T>::from_global(layout.part(i), values.first(count)), x.part(i));
     values = values.subspan(count);
   }
   return x;
