@@ -100,7 +100,7 @@ void check_halo(const Shape& shape, const std::vector<AxisPadding>& widths, Boun
 
 std::string text_of(const std::vector<AxisPadding>& widths, const HaloOptions& options) {
   std::string text = "widths";
-  for (const AxisPadding& width : widths) text += " " + to_string(width);
+  for (const AxisPadding& width : widths) text += fmt::format(" {}", to_string(width));
   return fmt::format("{}, boundary {}{}", text, static_cast<int>(options.boundary),
                      options.corners ? ", corners" : "");
 }
