@@ -34,7 +34,7 @@ std::vector<T> whole_numbers(index_t count) {
 
 /// Arrays of a stack are taken one after the other.
 template <Scalar T>
-std::vector<T> gathered(const DistributedArray<T>& x) {
+std::vector<T> gathered(const ConstArrayView<T>& x) {
   if (!x.layout().is_stack()) return x.all_gather();
   std::vector<T> all;
   for (int i = 0; i < x.layout().part_count(); ++i) {
