@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string image_of(const DistributedArray<double>& x) {
+std::string image_of(const ConstArrayView<double>& x) {
   const index_t n = x.layout().shape()[0];
   return image(dictionary("<f8", fmt::format("({},)", n)),
                bytes_of(global_values<double>(x.layout())));

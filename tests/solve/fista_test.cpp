@@ -1,5 +1,6 @@
 // What ista and fista do in their iterations.
 
+#include <weft/array/arithmetic.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/algebra/function_operator.hpp>
 #include <weft/op/basic/diagonal.hpp>
