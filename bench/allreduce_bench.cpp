@@ -1,5 +1,5 @@
-// Allreduce among two threads against MPI_Allreduce among two processes, at every size. The program
-// starts itself under mpirun for the other half; rounds of both alternate.
+// Allreduce on two threads against MPI_Allreduce on two processes, at every size. The program
+// starts itself under mpirun for the MPI side; rounds of both alternate.
 
 #include <weft/weft.hpp>
 

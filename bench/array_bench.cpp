@@ -1,4 +1,4 @@
-// What distributed arrays cost beyond the bytes they move: redistribution, messages, allocations.
+// The overhead of distributed arrays: redistribution, messages, allocations.
 
 #include <weft/weft.hpp>
 
@@ -10,7 +10,7 @@ using namespace weft;
 
 namespace {
 
-/// Rows to columns of a 4096 x 4096 array against an all_to_all of as many bytes, on two ranks.
+/// Rows to columns of a 4096 x 4096 array against an all_to_all of the same size, on two ranks.
 bench::PairedTimes redistribution() {
   bench::PairedTimes pair;
   run_threads(2, [&](Comm comm) {

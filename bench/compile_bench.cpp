@@ -1,4 +1,4 @@
-// How long a user waits for a file that includes weft/weft.hpp.
+// The compile time of a file that includes weft/weft.hpp.
 
 #include "report.hpp"
 

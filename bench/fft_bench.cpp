@@ -1,6 +1,6 @@
-// Transforms of 256^3 complex doubles: on one rank against the bare plan of FFTW, and on two
-// threads against FFTW's own distribution over two MPI processes, for which the program starts
-// itself under mpirun. Plans are estimated on both sides.
+// Transforms of 256^3 complex doubles: on one rank against a plan of FFTW, and on two threads
+// against FFTW-MPI on two processes, for which the program starts itself under mpirun. Both sides
+// use FFTW_ESTIMATE.
 
 #include <weft/weft.hpp>
 

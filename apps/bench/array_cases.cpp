@@ -24,7 +24,7 @@ ArrayView<T> view_of(const Layout& layout, BufferRef memory) {
   return ArrayView<T>(layout, static_cast<T*>(memory.data), memory.count);
 }
 
-// Rows of an array that each rank has; only the first and the last of them travel.
+// Rows of the array on each rank; only the first and the last one are sent.
 constexpr index_t rows = 2;
 
 template <class T>
@@ -62,7 +62,7 @@ Bound bind_redistribution(const Shape& shape, const Comm& comm, BufferRef in, Bu
 
 }  // namespace
 
-/// A row from either neighbour, around the ends.
+/// A row from each neighbour, periodic.
 Plan plan_halo(const Where& at) {
   const index_t width = elements_of(at, 2);
   const int next = (at.rank + 1) % at.ranks;
@@ -79,7 +79,7 @@ Plan plan_halo(const Where& at) {
   return plan;
 }
 
-/// A matrix from rows to columns: between each pair of ranks a block of `height` by `width`.
+/// A matrix from rows to columns: each pair of ranks exchanges a block of `height` by `width`.
 Plan plan_redistribute(const Where& at) {
   const index_t wanted = elements_of(at, at.ranks);
   index_t height = 1;

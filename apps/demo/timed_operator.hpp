@@ -10,7 +10,7 @@
 
 namespace weft::app {
 
-/// What applying one operator took this rank.
+/// The time of one operator on this rank.
 struct OperatorTime {
   std::string name;
   index_t forwards = 0;
@@ -22,7 +22,7 @@ struct OperatorTime {
 /// Collects the times of operators.
 class OperatorTimes {
  public:
-  /// The same operator, timed. On a GPU, waits for it each time.
+  /// The operator with timing. On a GPU, synchronizes after each apply.
   template <Scalar D, Scalar R>
   LinearOperator<D, R> timed(const std::string& name, const LinearOperator<D, R>& a) {
     times_.push_back(std::make_shared<OperatorTime>(OperatorTime{.name = name}));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Layouts, distributed arrays and what is computed on them.
+// Layouts, distributed arrays and views, and operations on them.
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/array_view.hpp>

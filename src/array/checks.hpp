@@ -5,7 +5,7 @@
 
 namespace weft::detail {
 
-/// Throws, saying in what they differ, unless two arrays have equal layouts.
+/// Throws unless two arrays have equal layouts; the error says how they differ.
 inline void require_equal(const Layout& a, const Layout& b, const char* where) {
   if (a == b) return;
   require(a.comm() == b.comm(), "{}: the arrays are on different communicators", where);

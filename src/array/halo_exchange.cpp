@@ -12,8 +12,6 @@
 #include "array/vector_kernels.hpp"
 #include "core/option_checks.hpp"
 
-#include <utility>
-
 namespace weft {
 namespace {
 
@@ -147,7 +145,7 @@ PaddedPart<T> HaloExchange<T>::State::padded(const ConstArrayView<T>& x) const {
 }
 
 template <Scalar T>
-HaloExchange<T>::HaloExchange(const Layout& layout, std::vector<AxisPadding> widths,
+HaloExchange<T>::HaloExchange(const Layout& layout, const std::vector<AxisPadding>& widths,
                               HaloOptions options)
     : state_(std::make_unique<State>(layout, widths, options)) {}
 template <Scalar T>

@@ -1,5 +1,6 @@
 #include "array/halo_plan.hpp"
 
+#include <weft/array/format.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/strides.hpp"
@@ -100,7 +101,7 @@ void check_halo(const Shape& shape, const std::vector<AxisPadding>& widths, Boun
 
 std::string text_of(const std::vector<AxisPadding>& widths, const HaloOptions& options) {
   std::string text = "widths";
-  for (const AxisPadding& width : widths) text += " " + to_string(width);
+  for (const AxisPadding& width : widths) text += fmt::format(" {}", width);
   return fmt::format("{}, boundary {}{}", text, static_cast<int>(options.boundary),
                      options.corners ? ", corners" : "");
 }

@@ -2,7 +2,7 @@
 
 #include <weft/core/error.hpp>
 
-#include "array/hash.hpp"
+#include "core/hash.hpp"
 
 #include <fmt/format.h>
 

@@ -2,14 +2,14 @@
 
 #include <fmt/core.h>
 
-#include "array/hash.hpp"
+#include "core/hash.hpp"
 
 #include <string>
 
 namespace weft::detail {
 namespace {
 
-/// The group that the leaves of a layout have in common; null if they have none.
+/// The common group of all leaves of a layout; null if they differ.
 const Comm* common_group(const Layout& layout) {
   if (!layout.is_stack()) return &layout.group_comm();
   const Comm* common = common_group(layout.part(0));

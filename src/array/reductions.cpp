@@ -30,8 +30,7 @@ Accumulator<T> sum_array(const char* who, const ConstArrayView<T>& x, Local loca
   return detail::reduce_array(x.layout(), Accumulator<T>{}, ReduceOp::sum, add, local);
 }
 
-/// Elements are compared as integers in the order of the numbers, with NaN before or after all of
-/// them: transports do not promise what comes of NaN in a minimum or maximum.
+/// Elements are compared by their ordered_key(), so that NaN wins on every transport.
 template <class T>
 T extreme(const char* who, const ConstArrayView<T>& x, bool smallest) {
   require(x.layout().count() > 0, "{}: the array is empty", who);
@@ -44,16 +43,16 @@ T extreme(const char* who, const ConstArrayView<T>& x, bool smallest) {
         kernels::max(device, count, x.data() + first, out);
       }
     });
-    return kernels::place_of(static_cast<double>(value), smallest);
+    return kernels::ordered_key(static_cast<double>(value), smallest);
   };
   const auto combine = [smallest](std::int64_t a, std::int64_t b) {
     return smallest ? std::min(a, b) : std::max(a, b);
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::int64_t place =
-      detail::reduce_array(x.layout(), kernels::place_of(smallest ? infinity : -infinity, smallest),
-                           smallest ? ReduceOp::min : ReduceOp::max, combine, local);
-  return static_cast<T>(kernels::number_at(place));
+  const std::int64_t key = detail::reduce_array(
+      x.layout(), kernels::ordered_key(smallest ? infinity : -infinity, smallest),
+      smallest ? ReduceOp::min : ReduceOp::max, combine, local);
+  return static_cast<T>(kernels::number_of_key(key));
 }
 
 }  // namespace

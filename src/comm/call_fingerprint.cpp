@@ -1,6 +1,9 @@
 #include "comm/call_fingerprint.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
+
+#include "core/hash.hpp"
 
 #include <string_view>
 
@@ -15,12 +18,10 @@ std::string describe(const Fingerprint& call) {
     comma = ", ";
   };
   if (call[1] >= 0) {
-    const Device where{static_cast<DeviceKind>(call[1] / device_code), 0};
-    const std::string_view type = to_string(static_cast<DType>(call[1] % device_code));
-    const std::string device = to_string(where);
-    append(where.host_accessible()
-               ? std::string(type)
-               : fmt::format("{} on {}", type, device.substr(0, device.find(':'))));
+    const auto kind = static_cast<DeviceKind>(call[1] / device_code);
+    const auto dtype = static_cast<DType>(call[1] % device_code);
+    append(kind == DeviceKind::cpu ? fmt::format("{}", dtype)
+                                   : fmt::format("{} on {}", dtype, kind));
   }
   if (call[2] >= 0) append(to_string(static_cast<ReduceOp>(call[2])));
   if (call[3] >= 0) append(fmt::format("root {}", call[3]));
@@ -38,15 +39,12 @@ const char* name_of_call(const Fingerprint& call) {
 }
 
 std::int64_t hash_of(const Parts& parts) {
-  std::uint64_t hash = 14695981039346656037U;
-  const auto mix = [&](index_t number) {
-    hash = (hash ^ static_cast<std::uint64_t>(number)) * 1099511628211U;
-  };
+  Hash hash;
   for (int rank = 0; rank < parts.ranks(); ++rank) {
-    mix(parts.count(rank));
-    if (parts.count(rank) > 0) mix(parts.offset(rank));
+    hash.add(parts.count(rank));
+    if (parts.count(rank) > 0) hash.add(parts.offset(rank));
   }
-  return static_cast<std::int64_t>(hash >> 1);
+  return static_cast<std::int64_t>(hash.value() >> 1);
 }
 
 std::string disagreement(int rank, const Fingerprint& call, int other_rank,

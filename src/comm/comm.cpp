@@ -14,6 +14,10 @@ namespace weft {
 
 using detail::CommState;
 
+std::string to_string(const Route& route) {
+  return fmt::format("{} ({})", route.name, route.reason);
+}
+
 Comm detail::make_comm(std::shared_ptr<Transport> transport) {
   auto state = std::make_shared<CommState>();
   state->transport = std::move(transport);

@@ -1,5 +1,6 @@
 #include "comm/issue_call.hpp"
 
+#include <weft/comm/format.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
 
@@ -72,11 +73,11 @@ Transport* transport_for(const CommState& state, Device where, const char* call)
   }
   if (state.route.name == "none") [[unlikely]] {
     refuse("Comm::{}: the memory is on {}, but WEFT_DEVICE_COMM=none allows only host memory", call,
-           to_string(where));
+           where);
   }
   if (state.gpu && *state.gpu != where) [[unlikely]] {
-    refuse("Comm::{}: the memory is on {}, but this rank communicates from {}", call,
-           to_string(where), to_string(*state.gpu));
+    refuse("Comm::{}: the memory is on {}, but this rank communicates from {}", call, where,
+           *state.gpu);
   }
   return state.gpu_transport.get();
 }

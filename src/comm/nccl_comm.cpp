@@ -1,6 +1,7 @@
 #include "comm/nccl_comm.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 #include <weft/core/stream.hpp>
 
 #include "comm/nccl_watchdog.hpp"
@@ -41,7 +42,7 @@ ncclComm_t init_rank(ncclUniqueId id, Transport& host, Device device) {
     }
     const ncclResult_t code = ncclCommInitRank(&result.comm, size, id, rank);
     if (code != ncclSuccess) {
-      result.error = fmt::format("ncclCommInitRank on {}: {} ({})", to_string(device),
+      result.error = fmt::format("ncclCommInitRank on {}: {} ({})", device,
                                  ncclGetErrorString(code), ncclGetLastError(nullptr));
     }
     return result;

@@ -30,7 +30,7 @@ Index reversed(const Index& index) {
   return result;
 }
 
-/// The elements of a box one after the other, in the order that the file has.
+/// The elements of a box, contiguous, in the order of the file.
 template <Scalar T>
 void read_box(const File& file, const NpyInfo& info, const Box& box, T* data) {
   const bool reverse = info.fortran_order;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "core/hash.hpp"
 #include "io/box_file.hpp"
 
 #include <cmath>
@@ -40,7 +41,7 @@ class Collector final : public StateVisitor {
 
 /// From -1 to 1, and never the same for two places that are close.
 double weight_of(index_t place) {
-  const auto bits = scrambled(static_cast<std::uint64_t>(place) + 1) >> 11;
+  const auto bits = mix_checksum_bits(static_cast<std::uint64_t>(place) + 1) >> 11;
   return static_cast<double>(bits) * 0x1p-52 - 1;
 }
 
@@ -68,8 +69,8 @@ std::uint64_t sum_of_words(const std::byte* data, index_t bytes, index_t place) 
   for (index_t at = 0; at < bytes; at += index_t{sizeof(Word)}) {
     Word word{};
     std::memcpy(&word, data + at, sizeof(Word));
-    const auto key = static_cast<std::uint64_t>(place + at) * 0x9e3779b97f4a7c15U;
-    sum += scrambled(scrambled(word) + key + 1);
+    const auto key = static_cast<std::uint64_t>(place + at) * golden_ratio_bits;
+    sum += mix_checksum_bits(mix_checksum_bits(word) + key + 1);
   }
   return sum;
 }
@@ -116,7 +117,7 @@ HostCopy::HostCopy(const void* data, Device device, index_t bytes)
 std::uint64_t partition_hash(const std::vector<StateArray>& arrays) {
   std::uint64_t result = 0;
   const auto add = [&](index_t number) {
-    result = scrambled(result + 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(number));
+    result = mix_checksum_bits(result + golden_ratio_bits + static_cast<std::uint64_t>(number));
   };
   for (const StateArray& array : arrays) {
     add(array.layout.comm().size());

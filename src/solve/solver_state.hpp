@@ -73,13 +73,6 @@ struct Fingerprint {
 };
 std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays);
 
-/// Scrambles bits so that each of them changes about half of the others.
-constexpr std::uint64_t scrambled(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93U;
-  bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93U;
-  return bits ^ (bits >> 32);
-}
-
 /// A checksum of words of 4 or 8 bytes that knows their place, so that those of parts can be added
 /// in any order.
 std::uint64_t checksum_of(const void* data, index_t bytes, index_t word, index_t place);

@@ -1,5 +1,5 @@
-// Ranks whose layouts, or what else a plan is made from, differ: all of them are told who has what,
-// before one reads what another does not have.
+// Ranks that build a plan from different arguments: all of them get an error that names the
+// differences, before any rank reads memory of another.
 
 #include "array/layouts.hpp"
 
@@ -96,14 +96,14 @@ TEST_F(Agreement, layouts_that_differ_are_told_from_each_other) {
 
 TEST_F(Agreement, layouts_that_differ_in_the_middle_are_told_apart) {
   on_ranks([](Comm comm) {
-    // The descriptions name the first eight extents only, and nothing of the cuts of bricks.
+    // to_string() names only the first eight extents, and not the cuts of bricks.
     const Layout one = Layout::scatter(comm, {40, 3});
     const Layout other = Layout::scatter(comm, {40, 3}, 0, dealt(40, comm.size(), 0));
     const bool odd = comm.rank() % 2 == 1;
     expect_disagreement(comm, {"rank", to_string(other)}, [&] {
       HaloExchange<double>(odd ? other : one, {{1, 1}, {0, 0}});
     });
-    // Where descriptions are the same, a number tells which ranks have the same layout.
+    // If the texts are equal, a number identifies the ranks with the same layout.
     const Layout bricks = Layout::bricks(comm, {40, 3}, {comm.size(), 1});
     const Layout shifted = recut(bricks, 0, [](std::span<const index_t> splits) {
       std::vector<index_t> moved(splits.begin(), splits.end());
@@ -163,7 +163,7 @@ TEST_F(Agreement, groups_are_compared) {
   });
 }
 
-// Where calls are checked, sums are as well: a rank that has all elements would not take part.
+// Checked calls include sums: a rank that has all elements would not take part otherwise.
 TEST_F(Agreement, reductions_are_compared_if_calls_are) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);

@@ -1,5 +1,5 @@
-// What a caller can get wrong. Every rank hears of it, with the values that were wrong, and all go
-// on working together afterwards.
+// Invalid arguments. Every rank gets an error that contains the wrong values, and the ranks can
+// continue to work together.
 
 #include "array/layouts.hpp"
 
@@ -180,7 +180,7 @@ TEST(BadInput, devices_are_not_mixed) {
   });
 }
 
-TEST(BadInput, more_memory_than_there_is) {
+TEST(BadInput, allocations_that_are_too_large) {
   on_ranks([](Comm comm) {
     // More than any device has, on each rank.
     const index_t rows = index_t{1} << 44;
@@ -231,7 +231,7 @@ TEST(BadInput, counts) {
   });
 }
 
-TEST(BadInput, values_of_a_root_that_do_not_fit_are_everybodys_error) {
+TEST(BadInput, wrong_values_on_the_root_fail_on_all_ranks) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {7, 2});
     for (int root = 0; root < comm.size(); ++root) {
@@ -280,7 +280,7 @@ TEST(BadInput, norms) {
   });
 }
 
-TEST(BadInput, reshapes_that_are_not_possible) {
+TEST(BadInput, impossible_reshapes) {
   on_ranks([](Comm comm) {
     const auto x = make_array<double>(Layout::scatter(comm, {1}));
     expect_error(comm, {"number"}, [&] { x.reshape(Shape()); });
@@ -329,7 +329,7 @@ TEST(BadInput, places_outside_of_a_layout) {
   });
 }
 
-TEST(BadInput, enumerators_that_do_not_exist) {
+TEST(BadInput, invalid_enumerators) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     auto x = make_array<double>(layout);
@@ -354,7 +354,7 @@ TEST(BadInput, enumerators_that_do_not_exist) {
   });
 }
 
-TEST(BadInput, a_number_from_a_root_is_no_mistake) {
+TEST(BadInput, arrays_without_axes_come_from_a_root) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::replicated(comm, Shape());
     const int root = comm.size() - 1;

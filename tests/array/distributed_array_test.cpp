@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-/// Whatever layout it was given, it has the elements of that place in row-major order.
+/// Expects the elements in row-major order, whatever the layout.
 template <class T>
 void expect_reshaped(const DistributedArray<T>& array, const Shape& shape, int seed = 0) {
   EXPECT_EQ(array.shape(), shape);
@@ -51,7 +51,7 @@ TEST(DistributedArray, begins_with_zeros) {
   });
 }
 
-TEST(DistributedArray, knows_its_place) {
+TEST(DistributedArray, has_the_shape_and_offset_of_its_box) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {6, 5, 4}), [](const Layout& layout) {
       const DistributedArray<float> array(layout);
@@ -125,7 +125,7 @@ TEST(DistributedArray, moves_keep_the_elements_in_place) {
       DistributedArray<double> second = std::move(first);
       EXPECT_EQ(second.data(), data);
       expect_elements(second, local_values<double>(layout));
-      // What was moved from can be assigned to again, and is then an array of its own.
+      // A moved-from array can be assigned to.
       first = second;
       first.fill(0.0);
       expect_elements(second, local_values<double>(layout));
@@ -180,7 +180,7 @@ TEST(DistributedArray, is_gathered_on_all_ranks) {
   });
 }
 
-TEST(DistributedArray, a_single_number_is_gathered_too) {
+TEST(DistributedArray, gathers_an_array_without_axes) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, Shape())), [](const Layout& layout) {
       const auto number = make_array<double>(layout);
@@ -192,7 +192,7 @@ TEST(DistributedArray, a_single_number_is_gathered_too) {
   });
 }
 
-TEST(DistributedArray, goes_to_the_host_and_back) {
+TEST(DistributedArray, is_copied_to_the_host_and_back) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -205,7 +205,7 @@ TEST(DistributedArray, goes_to_the_host_and_back) {
   });
 }
 
-TEST(DistributedArray, hands_out_elements_only_where_the_host_can_reach_them) {
+TEST(DistributedArray, gives_host_access_only_to_host_memory) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {5, 6});
     auto here = make_array<float>(layout);
@@ -273,7 +273,7 @@ TEST(DistributedArray, parts_of_a_stack_share_its_memory) {
       }
       expect_elements(array, expected);
 
-      // The parts of copies and of what was moved to are theirs.
+      // Copies and moved arrays have parts of their own.
       DistributedArray<double> copy = array;
       copy.part(0).fill(0.0);
       expect_elements(array, expected);
@@ -375,7 +375,7 @@ TEST(DistributedArray, is_reshaped_without_messages_where_rows_stay_whole) {
   });
 }
 
-TEST(DistributedArray, there_and_back_through_another_shape) {
+TEST(DistributedArray, is_reshaped_to_another_shape_and_back) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {9, 4, 2}), [&](const Layout& layout) {
       if (is_grouped(layout)) return;

@@ -1,5 +1,4 @@
-// Layouts within groups of ranks: which are equal, what they tell, and what one group does while
-// the others do something else.
+// Layouts within groups of ranks: equality, queries, and groups that work independently.
 
 #include "array/layouts.hpp"
 
@@ -62,7 +61,7 @@ TEST(Groups, are_part_of_equality) {
   });
 }
 
-TEST(Groups, of_replicas_are_not_the_same_replicas) {
+TEST(Groups, of_replicas_differ_from_replicas_of_all_ranks) {
   on_ranks([](Comm comm) {
     if (comm.size() == 1) return;
     const Layout all = Layout::replicated(comm, {8});
@@ -84,7 +83,7 @@ TEST(Groups, names_of_groups_do_not_matter) {
   });
 }
 
-TEST(Groups, one_of_all_ranks_is_none) {
+TEST(Groups, one_group_of_all_ranks_is_an_ordinary_layout) {
   on_ranks([](Comm comm) {
     const std::vector<Layout> plain = {
         Layout::scatter(comm, {8, 6}), Layout::scatter(comm, {8, 6}, 1),
@@ -111,7 +110,7 @@ TEST(Groups, one_of_all_ranks_is_none) {
   });
 }
 
-TEST(Groups, replicas_keep_them_when_they_are_reshaped) {
+TEST(Groups, are_kept_when_replicas_are_reshaped) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::replicated(comm, {8, 6}).within(even_and_odd(comm.size()));
     const auto x = make_array<double>(layout);
@@ -124,9 +123,9 @@ TEST(Groups, replicas_keep_them_when_they_are_reshaped) {
   });
 }
 
-TEST(Groups, can_be_asked_for_by_all_ranks_alike) {
+TEST(Groups, queries_agree_on_all_ranks) {
   on_ranks([](Comm comm) {
-    // Rank 0 alone has all of its array, the others have cut theirs: if there are several.
+    // Rank 0 has all of its array; the other ranks, if there are several, cut theirs.
     const int ranks = comm.size();
     const Layout uneven = Layout::scatter(comm, {8, 6}, 1).within(first_alone(ranks));
     EXPECT_EQ(uneven.is_cut(1), comm.rank() > 0 && ranks > 2);
@@ -155,7 +154,7 @@ TEST(Groups, can_be_asked_for_by_all_ranks_alike) {
   });
 }
 
-// Every group has numbers of its own, which no other may see.
+// Results of a group must not depend on the elements of another.
 TEST(Groups, have_results_of_their_own) {
   on_ranks([](Comm comm) {
     for (const Layout& layout : kinds(comm, even_and_odd(comm.size()))) {
@@ -204,8 +203,8 @@ TEST(Groups, do_not_wait_for_others) {
   });
 }
 
-// What is out of range for one group is not for the other: they must not wait for each other.
-TEST(Groups, may_have_numbers_of_different_size) {
+// Sums overflow in one group only: the groups must not wait for each other.
+TEST(Groups, may_differ_in_overflow) {
   on_ranks([](Comm comm) {
     const Layout grouped = Layout::scatter(comm, {8}).within(even_and_odd(comm.size()));
     const Layout common = Layout::scatter(comm, {8});

@@ -1,5 +1,6 @@
 #include "array/layouts.hpp"
 
+#include <weft/array/format.hpp>
 #include <weft/array/layout.hpp>
 #include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
@@ -28,7 +29,7 @@ std::vector<int> group_of(const Layout& layout, int rank) {
   return members;
 }
 
-/// Whether the ranks of every group have each element once (or all of them, all elements).
+/// Expects that the ranks of every group have each element once, or every rank all elements.
 void expect_partition(const Layout& layout) {
   const index_t count = elements_of(layout.shape());
   for (int first = 0; first < layout.comm().size(); ++first) {
@@ -57,10 +58,10 @@ Box without_axis(const Box& box, int axis) {
   return {offset, Shape(extent)};
 }
 
-/// Copies of a layout share what they know.
+/// Copies of a layout share their state.
 bool same_object(const Layout& a, const Layout& b) { return &a.comm() == &b.comm(); }
 
-/// Cells, ranks and owners agree with the boxes.
+/// Expects cells, ranks and owners that agree with the boxes.
 void expect_consistent(const Layout& layout) {
   expect_partition(layout);
   const int me = layout.comm().rank();
@@ -76,7 +77,7 @@ void expect_consistent(const Layout& layout) {
 
 }  // namespace
 
-TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
+TEST(Layout, recut_keeps_ranks_in_their_cells) {
   on_ranks([](Comm comm) {
     const auto times = [](index_t factor, index_t divisor) {
       return [=](std::span<const index_t> splits) {
@@ -97,7 +98,7 @@ TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
         }
         if (layout.count() < 60) expect_consistent(longer);
         EXPECT_EQ(recut(longer, axis, times(1, 3)), layout);
-        // What is left of it is cut as before.
+        // The remaining axes are cut as before.
         for (int other = 0; other < layout.ndim(); ++other) {
           const Layout rest = without_axis(longer, other);
           EXPECT_EQ(rest.box().shape, longer.box().shape.without(other));
@@ -113,7 +114,7 @@ TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
   });
 }
 
-TEST(Layout, permutes_its_axes_and_moves_nothing) {
+TEST(Layout, permute_axes_moves_no_elements) {
   on_ranks([](Comm comm) {
     for_all_blocks(comm, [&](const Layout& layout) {
       const int n = layout.ndim();
@@ -327,7 +328,7 @@ TEST(Layout, is_equal_if_the_elements_are_at_the_same_places) {
   });
 }
 
-TEST(Layout, is_made_without_messages) {
+TEST(Layout, is_built_without_messages) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     comm.reset_stats();
@@ -344,7 +345,7 @@ TEST(Layout, is_made_without_messages) {
   });
 }
 
-TEST(Layout, loses_an_axis_and_nothing_else) {
+TEST(Layout, without_axis_keeps_the_other_axes) {
   on_ranks([](Comm comm) {
     for_all_blocks(comm, [](const Layout& layout) {
       for (int axis = 0; axis < layout.ndim(); ++axis) {
@@ -364,7 +365,7 @@ TEST(Layout, loses_an_axis_and_nothing_else) {
   });
 }
 
-TEST(Layout, loses_all_axes_one_by_one) {
+TEST(Layout, without_axis_removes_all_axes_in_turn) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {6, 5, 4}), [](const Layout& layout) {
       for (const int axis : {0, 1, -1}) {
@@ -458,7 +459,7 @@ TEST(Layout, stacks_are_the_sum_of_their_parts) {
   });
 }
 
-TEST(Layout, describes_itself) {
+TEST(Layout, is_converted_to_text) {
   on_ranks([](Comm comm) {
     for (const auto& [name, layout] : layouts(comm, {6, 5, 4})) {
       EXPECT_NE(to_string(layout).find("(6, 5, 4)"), std::string::npos) << to_string(layout);
@@ -469,12 +470,15 @@ TEST(Layout, describes_itself) {
       EXPECT_NE(to_string(layout).find("stack"), std::string::npos) << to_string(layout);
     }
     EXPECT_NE(to_string(Layout::scatter(comm, {6, 5}, 1)).find("axis 1"), std::string::npos);
+    const Layout columns = Layout::scatter(comm, {6, 5}, 1);
+    EXPECT_EQ(fmt::format("{}", columns), to_string(columns));
+    EXPECT_EQ(fmt::format("{} {}", AxisPadding{1, 2}, Boundary::edge), "{1, 2} edge");
   });
 }
 
 TEST(Layout, communicators_of_groups_are_released) {
   on_ranks([](Comm comm) {
-    // More than an MPI library has at a time: MPICH gives out 2048.
+    // More communicators than an MPI library has at a time: MPICH has 2048.
     const Layout bricks = Layout::bricks(comm, {4, 4}, wide_grid(comm.size(), 2));
     for (int repeat = 0; repeat < 2100; ++repeat) {
       const Layout grouped = bricks.within(first_alone(comm.size()));

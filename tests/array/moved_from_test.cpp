@@ -1,4 +1,4 @@
-// What has been moved from says so.
+// Use of moved-from objects throws.
 
 #include "array/layouts.hpp"
 
@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-TEST(MovedFrom, arrays_say_so) {
+TEST(MovedFrom, arrays_throw) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {6, 5})), [&](const Layout& layout) {
       auto x = make_array<double>(layout, 1);
@@ -79,14 +79,14 @@ TEST(MovedFrom, arrays_say_so) {
         const Layout to = std::move(from);
         to_string(from);  // NOLINT(bugprone-use-after-move)
       });
-      // It can be used again once it has something new.
+      // A moved-from array can be assigned to.
       x = y;
       expect_elements(x, local_values<double>(layout, 1));
     });
   });
 }
 
-TEST(MovedFrom, plans_say_so) {
+TEST(MovedFrom, plans_throw) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     auto x = make_array<double>(layout);

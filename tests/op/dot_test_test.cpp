@@ -17,9 +17,9 @@ TEST(DotTest, detects_wrong_adjoints) {
       using T = decltype(example);
       const Layout layout = Layout::scatter(comm, {6, 5});
       const auto d = make_array<T>(layout);
-      const auto times = [&](const DistributedArray<T>& x, DistributedArray<T>& y) { y = d * x; };
-      const auto wrong = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
-        y = d * x;
+      const auto times = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) { copy(d * x, y); };
+      const auto wrong = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
+        copy(d * x, y);
         axpy(static_cast<Real<T>>(0.001), x, y);
       };
       EXPECT_TRUE(dot_test(diagonal(d)));
@@ -44,26 +44,26 @@ TEST(DotTest, tolerates_cancellation) {
       for (const Real<T> size : {Real<T>{1}, static_cast<Real<T>>(1e12)}) {
         // (d + 1/3) x - d x - x / 3, in an order that leaves something.
         const Real<T> third = size / 3;
-        const auto cancel = [&](const DistributedArray<T>& f, const DistributedArray<T>& x,
-                                DistributedArray<T>& y) {
+        const auto cancel = [&](const ConstArrayView<T>& f, const ConstArrayView<T>& x,
+                                const ArrayView<T>& y) {
           DistributedArray<T> sum = size * f;
           DistributedArray<T> thirds(layout);
           thirds.fill(T{third});
           sum += thirds;
-          y = sum * x - size * (f * x);
+          copy(sum * x - size * (f * x), y);
           axpy(-third, x, y);
         };
-        const auto there = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto there = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(d, x, y);
         };
-        const auto back = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto back = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
         };
-        const auto wrong = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto wrong = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
           axpy(size * static_cast<Real<T>>(0.01), x, y);
         };
-        const auto affine = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto affine = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
           DistributedArray<T> constant(layout);
           constant.fill(T{size});
@@ -86,9 +86,8 @@ TEST(DotTest, detects_wrong_adjoints_at_any_scale) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     const auto scaled_by = [](double a) {
-      return [=](const DistributedArray<double>& x, DistributedArray<double>& y) {
-        axpby(a, x, 0, y);
-      };
+      return
+          [=](const ConstArrayView<double>& x, const ArrayView<double>& y) { axpby(a, x, 0, y); };
     };
     for (const double size : {1e-20, 1e-100, 1e20}) {
       const auto right = scaled_by(size);

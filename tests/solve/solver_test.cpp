@@ -35,12 +35,12 @@ class Keeper final : public StateVisitor {
   explicit Keeper(std::map<std::string, std::vector<std::byte>>& kept, bool restores)
       : kept_(kept), restores_(restores) {}
 
-  void visit(std::string_view name, DistributedArray<float>& x) override { array(name, x); }
-  void visit(std::string_view name, DistributedArray<double>& x) override { array(name, x); }
-  void visit(std::string_view name, DistributedArray<std::complex<float>>& x) override {
+  void visit(std::string_view name, const ArrayView<float>& x) override { array(name, x); }
+  void visit(std::string_view name, const ArrayView<double>& x) override { array(name, x); }
+  void visit(std::string_view name, const ArrayView<std::complex<float>>& x) override {
     array(name, x);
   }
-  void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
+  void visit(std::string_view name, const ArrayView<std::complex<double>>& x) override {
     array(name, x);
   }
   void visit(std::string_view name, BufferRef numbers, index_t) override {
@@ -52,7 +52,7 @@ class Keeper final : public StateVisitor {
 
  private:
   template <Scalar T>
-  void array(std::string_view name, DistributedArray<T>& x) {
+  void array(std::string_view name, const ArrayView<T>& x) {
     bytes(name, x.data(), x.local_count() * index_t{sizeof(T)}, x.device());
   }
   void bytes(std::string_view name, void* data, index_t count, Device device) {

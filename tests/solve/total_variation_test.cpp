@@ -431,8 +431,8 @@ TEST(TotalVariation, numbers_that_are_not_finite_and_operators_that_are_wrong) {
 
     // Neither A nor the gradient see the direction, which a right adjoint would not make.
     const auto blind = function_operator<double>(
-        line, line, [](const auto&, DistributedArray<double>& out) { out.fill(0); },
-        [](const auto&, DistributedArray<double>& out) { out.fill(1); });
+        line, line, [](const auto&, const ArrayView<double>& out) { out.fill(0); },
+        [](const auto&, const ArrayView<double>& out) { out.fill(1); });
     const auto broken = total_variation(blind, data);
     EXPECT_EQ(broken.reason, StopReason::breakdown) << broken.message;
     expect_says(broken.message, "dot_test");

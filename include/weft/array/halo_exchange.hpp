@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace weft {
@@ -52,7 +51,8 @@ template <Scalar T>
 class HaloExchange {
  public:
   /// One width per axis: how many elements beyond both ends of its part a rank needs.
-  HaloExchange(const Layout& layout, std::vector<AxisPadding> widths, HaloOptions options = {});
+  HaloExchange(const Layout& layout, const std::vector<AxisPadding>& widths,
+               HaloOptions options = {});
   HaloExchange(HaloExchange&&) noexcept;
   HaloExchange& operator=(HaloExchange&&) noexcept;
   ~HaloExchange();
@@ -93,9 +93,9 @@ class HaloExchange {
 
 /// This rank's part with ghost cells around it; for repeated use build a HaloExchange.
 template <Scalar T>
-PaddedPart<T> with_ghost_cells(const ConstArrayView<T>& x, std::vector<AxisPadding> widths,
+PaddedPart<T> with_ghost_cells(const ConstArrayView<T>& x, const std::vector<AxisPadding>& widths,
                                HaloOptions options = {}) {
-  HaloExchange<T> halo(x.layout(), std::move(widths), options);
+  HaloExchange<T> halo(x.layout(), widths, options);
   halo.run(x);
   return halo.padded(x);
 }

@@ -22,6 +22,9 @@ struct Route {
   std::string reason;
 };
 
+/// "nccl (all ranks have GPUs of their own)"
+std::string to_string(const Route& route);
+
 /// A communicator: a handle on a set of ranks that call collectives together. Copies share one
 /// communicator; on each rank one thread at a time may use it. All ranks make the same collective
 /// calls in the same order; WEFT_CHECK=1 (or check_calls) verifies that and reports ranks that

@@ -15,7 +15,7 @@ TEST(FunctionOperator, calls_its_functions) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
       for_operator_layouts<T>(comm, {4, 3}, [&](const Layout& layout) {
-        const auto twice = [](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto twice = [](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           axpby(2, x, 0, y);
         };
         const auto a = function_operator<T>(layout, layout, twice, twice, "twice");
@@ -32,7 +32,7 @@ TEST(FunctionOperator, calls_its_functions) {
 TEST(FunctionOperator, has_unknown_cost) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 3});
-    const auto sends = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
+    const auto sends = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
       axpby(x.comm().allreduce(1.0), x, 0, y);
     };
     const auto a = function_operator<double>(layout, layout, sends, sends, "sends");

@@ -1,5 +1,6 @@
 #include "op/support/check_operator.hpp"
 
+#include <weft/array/random.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/diagonal.hpp>
@@ -298,6 +299,38 @@ TEST(OperatorAlgebra, rejects_bad_arguments) {
     auto other = ArrayView<double>(local, memory.data() + 9, 10);
     EXPECT_THROW(identity<double>(local).forward(one, other), ArgumentError);
     EXPECT_THROW(identity<double>(local).adjoint(other, one), ArgumentError);
+  });
+}
+
+template <class X, class Y>
+concept CanApply = requires(const LinearOperator<double>& a, X& x, Y& y) {
+  a.forward(x, y);
+  a.adjoint(x, y, {2, 1});
+};
+static_assert(CanApply<const DistributedArray<double>, DistributedArray<double>>);
+static_assert(CanApply<ConstArrayView<double>, const ArrayView<double>>);
+static_assert(CanApply<ArrayView<double>, DistributedArray<double>>);
+static_assert(!CanApply<DistributedArray<double>, const DistributedArray<double>>);
+static_assert(!CanApply<DistributedArray<double>, ConstArrayView<double>>);
+static_assert(!CanApply<DistributedArray<float>, DistributedArray<double>>);
+
+TEST(OperatorAlgebra, operators_apply_to_views) {
+  on_ranks([](Comm comm) {
+    const Layout four = Layout::scatter(comm, {4});
+    const Layout five = Layout::scatter(comm, {5});
+    const auto A = some_operator<double>(four, five, 1);
+    DistributedArray<double> stack(Layout::stack({five, four}));
+    fill_random(stack, 3);
+    const DistributedArray<double>& constant = stack;
+    const DistributedArray<double> x = stack.part(1).copy();
+    const auto expected = A * x;
+    expect_elements(A * constant.part(1), expected.to_host());
+    A.forward(constant.part(1), stack.part(0));
+    expect_elements(stack.part(0), expected.to_host());
+    const auto gradient = adjoint(A) * expected;
+    A.adjoint(stack.part(0), stack.part(1));
+    expect_elements(stack.part(1), gradient.to_host());
+    EXPECT_THROW(A.forward(stack.part(1), stack.part(1)), ArgumentError);
   });
 }
 

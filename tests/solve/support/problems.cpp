@@ -29,11 +29,11 @@ LinearOperator<double> failing_operator(const LinearOperator<double>& like, int 
   const auto applied = std::make_shared<int>(0);
   return function_operator<double>(
       like.domain(), like.range(),
-      [=](const DistributedArray<double>& x, DistributedArray<double>& y) {
+      [=](const ConstArrayView<double>& x, const ArrayView<double>& y) {
         like.forward(x, y);
         if (++*applied > good && fails == FailsIn::forward) y.fill(nan);
       },
-      [=](const DistributedArray<double>& y, DistributedArray<double>& x) {
+      [=](const ConstArrayView<double>& y, const ArrayView<double>& x) {
         like.adjoint(y, x);
         if (*applied > good && fails == FailsIn::adjoint) x.fill(nan);
       });
