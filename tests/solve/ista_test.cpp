@@ -39,7 +39,7 @@ double objective(const RealMatrix& a, const std::vector<double>& y, double eps, 
 template <Scalar D, Scalar R>
 void expect_optimal(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, double eps,
                     const ConstArrayView<D>& x, double tolerance) {
-  DistributedArray<R> r = y;
+  DistributedArray<R> r(y);
   a.forward(x, r, {-1, 1});
   DistributedArray<D> g(a.domain());
   a.adjoint(r, g);

@@ -72,14 +72,14 @@ void parse_subcommands(std::vector<std::string> arguments) {
   }
 }
 
-void understand_bench(std::vector<std::string> arguments) {
+void parse_bench(std::vector<std::string> arguments) {
   CLI::App weft;
   bench::OptionTexts texts;
   CLI::App* bench = bench::declare_options(weft, texts);
   std::reverse(arguments.begin(), arguments.end());
   try {
     bench->parse(std::move(arguments));
-    const bench::Options options = bench::understand(texts);
+    const bench::Options options = bench::parse_options(texts);
     expect(options.what != nullptr, "no benchmark");
     expect(!options.sizes.empty() && std::is_sorted(options.sizes.begin(), options.sizes.end()),
            "sizes out of order");
@@ -95,6 +95,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   take(arguments, detail::Help::of_launch);
   const std::vector<std::string> rest = take(arguments, detail::Help::of_program);
   parse_subcommands(rest);
-  if (!rest.empty() && rest.front() == "bench") understand_bench({rest.begin() + 1, rest.end()});
+  if (!rest.empty() && rest.front() == "bench") parse_bench({rest.begin() + 1, rest.end()});
   return 0;
 }
