@@ -175,7 +175,7 @@ bool MpiWatchdog::may_report() noexcept {
   if (line == nullptr) return true;
   // An earlier claimant may have printed already, so read all pending claims first.
   for (ControlMessage message; line->receive(message, 0ms);) handle(message);
-  if (claimed_by_ != nobody) return false;
+  if (claimed_by_ != no_rank) return false;
   ControlMessage claim;
   claim.kind = ControlKind::claim;
   for (int rank = 0; rank < line->size(); ++rank) {

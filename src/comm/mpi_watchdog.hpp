@@ -48,12 +48,12 @@ class MpiWatchdog {
   std::uint64_t begun_on(std::uint64_t comm) const;
   std::shared_ptr<ControlSocket> socket();
 
-  static constexpr int nobody = std::numeric_limits<int>::max();
+  static constexpr int no_rank = std::numeric_limits<int>::max();
 
   const double time_limit_;
   std::atomic<Phase> phase_ = Phase::outside;
   std::atomic<bool> claimed_ = false;
-  std::atomic<int> claimed_by_ = nobody;  // the lowest other rank
+  std::atomic<int> claimed_by_ = no_rank;  // the lowest other rank
 
   std::mutex mutex_;  // guards the rest
   ControlLine line_;

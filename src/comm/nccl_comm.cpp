@@ -117,7 +117,7 @@ void NcclComm::abort_with(const std::string& reason, bool timed_out) noexcept {
 
 void NcclComm::check(std::chrono::duration<double> waited) {
   // Throw only once, so that the caller can still save data from the GPU.
-  if (broken_ && std::exchange(told_, true)) return;
+  if (broken_ && std::exchange(reported_, true)) return;
   leave_if_broken();
   host_->throw_if_failed();
   ncclResult_t state = ncclSuccess;
@@ -128,7 +128,7 @@ void NcclComm::check(std::chrono::duration<double> waited) {
   } else if (waited > wait_limit()) {
     abort_with(timeout_text("waited for other ranks"), true);
   }
-  if (broken_) told_ = true;
+  if (broken_) reported_ = true;
   leave_if_broken();
 }
 

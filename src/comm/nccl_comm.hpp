@@ -63,7 +63,7 @@ class NcclComm final : public WaitGuard {
   /// Nanoseconds; 0 without a call in progress, negative while it is being aborted.
   std::atomic<std::int64_t> busy_since_ = 0;
   std::atomic<bool> broken_ = false;
-  bool told_ = false;         // a wait for the GPU has thrown the reason
+  bool reported_ = false;     // a wait for the GPU has thrown the reason
   mutable std::mutex mutex_;  // guards the rest
   std::string reason_;
   bool timed_out_ = false;

@@ -19,7 +19,7 @@ namespace weft::detail {
 namespace {
 
 /// Further blocks are not described. The table is address space only until it is used.
-constexpr std::size_t most_blocks = std::size_t{1} << 20;
+constexpr std::size_t max_blocks = std::size_t{1} << 20;
 
 const std::byte* watched_begin = nullptr;
 const std::byte* watched_end = nullptr;
@@ -83,7 +83,7 @@ void append_rank(Text& text, int rank) {
 /// The access as the processor reports it.
 struct Access {
   void* instruction = nullptr;
-  std::string_view verb = "touches";
+  std::string_view verb = "accesses";
 };
 
 Access access_of([[maybe_unused]] const void* context) {
@@ -169,14 +169,14 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 DebugBlocks::DebugBlocks() {
-  void* room = mmap(nullptr, most_blocks * sizeof(DebugBlock), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room != MAP_FAILED) blocks_ = static_cast<DebugBlock*>(room);
+  void* table = mmap(nullptr, max_blocks * sizeof(DebugBlock), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (table != MAP_FAILED) blocks_ = static_cast<DebugBlock*>(table);
 }
 
 void DebugBlocks::add(std::byte* begin, std::size_t size) noexcept {
   const std::size_t count = count_.load(std::memory_order_relaxed);
-  if (blocks_ == nullptr || count == most_blocks) return;
+  if (blocks_ == nullptr || count == max_blocks) return;
   DebugBlock* block = std::construct_at(blocks_ + count);
   block->begin = begin;
   block->size = size;

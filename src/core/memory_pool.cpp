@@ -47,13 +47,14 @@ void* begin_of_page(void* data) {
 
 /// Allocates whole pages, one more than `bytes` needs.
 void* allocate_pages(std::size_t bytes) {
-  const std::size_t room = bytes + detail::PageOffsets::page;
+  const std::size_t padded = bytes + detail::PageOffsets::page;
   void* data = nullptr;
-  if (posix_memalign(&data, bytes < huge_page ? detail::PageOffsets::page : huge_page, room) != 0) {
+  if (posix_memalign(&data, bytes < huge_page ? detail::PageOffsets::page : huge_page, padded) !=
+      0) {
     return nullptr;
   }
   // Large arrays are read sequentially: huge pages avoid a TLB miss every 4 KiB.
-  if (bytes >= huge_page) madvise(data, room, MADV_HUGEPAGE);
+  if (bytes >= huge_page) madvise(data, padded, MADV_HUGEPAGE);
   return data;
 }
 
@@ -206,10 +207,10 @@ void* detail::scalar_scratch(Device device, [[maybe_unused]] std::size_t bytes) 
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) return cuda_scalars(device);
 #endif
-  thread_local std::map<int, Buffer<std::byte>> rooms;
-  Buffer<std::byte>& room = rooms[static_cast<int>(device.kind)];
-  if (room.size() == 0) room = Buffer<std::byte>(256, device);
-  return room.data();
+  thread_local std::map<int, Buffer<std::byte>> scratch_buffers;
+  Buffer<std::byte>& scratch = scratch_buffers[static_cast<int>(device.kind)];
+  if (scratch.size() == 0) scratch = Buffer<std::byte>(256, device);
+  return scratch.data();
 }
 
 }  // namespace weft
