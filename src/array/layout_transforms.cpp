@@ -70,7 +70,7 @@ Layout regrouped(const Layout& layout, std::span<const int> groups,
 /// all of them.
 struct ReducedBricks {
   ReducedBricks(const Layout& layout, int axis)
-      : recipe(LayoutBuilder::node(layout).recipe), groups(layout.comm().size()) {
+      : recipe(LayoutBuilder::node(layout).recipe), groups(at(layout.comm().size())) {
     const Node& node = LayoutBuilder::node(layout);
     const int ranks = layout.comm().size();
     for (int rank = 0; rank < ranks; ++rank) {
@@ -152,9 +152,9 @@ Layout without_axis(const Layout& layout, int axis) {
       }
     }
   }
-  const Layout result = LayoutBuilder::make(layout.comm(), layout.shape().without(axis), recipe,
-                                            std::move(groups), reduction)
-                            .on(layout.device());
+  Layout result = LayoutBuilder::make(layout.comm(), layout.shape().without(axis), recipe,
+                                      std::move(groups), reduction)
+                      .on(layout.device());
   cached = LayoutBuilder::shared_node(result);
   return result;
 }

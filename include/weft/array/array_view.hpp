@@ -14,6 +14,8 @@
 namespace weft {
 
 template <Scalar T>
+class ArrayView;
+template <Scalar T>
 class DistributedArray;
 
 namespace detail {
@@ -75,7 +77,9 @@ class ConstArrayView {
   std::vector<T> gather(int root) const;
   std::vector<T> all_gather() const;
 
- protected:
+ private:
+  friend class ArrayView<T>;
+  friend class DistributedArray<T>;
   /// For memory that is known to fit the layout.
   struct Checked {};
   ConstArrayView(Checked, Layout layout, const T* data, index_t count,
