@@ -1,25 +1,27 @@
-# The front door. CMake does the work; see CMakePresets.json.
+# Short names for common tasks; CMake does the work, with the presets of CMakePresets.json.
 
 JOBS ?= $(shell nproc)
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
-PRESET ?= release# of make test, faults, compare and bench-guard; cpu leaves CUDA out
-MINUTES ?= 30# of make faults
-COMPARE ?=# options of make compare: --quick, --only FAMILY, see bench/compare/compare.py --help
+PRESET ?= release# for test, install, faults, compare and bench-guard; cpu builds without CUDA
+PREFIX ?= /usr/local# for install
+DRY ?=# for setup: with DRY=1 it only lists packages
+MINUTES ?= 30# for faults
+COMPARE ?=# options for compare: --quick, --only FAMILY; see bench/compare/compare.py --help
 
 cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
 linted_files = find apps examples src -name '*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test faults gpu-check bench compare compare-gpu bench-guard format lint docs sanitize test-mpich clean
+.PHONY: help setup demo test install faults gpu-check bench compare compare-gpu bench-guard format check-format lint docs sanitize test-mpich clean
 
-help: ## List what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## Install the packages that are missing
-	@scripts/setup
+setup: ## Install missing packages; with DRY=1, only list them
+	@scripts/setup $(if $(DRY),--dry-run)
 
-demo: setup ## Build, and run a seismic inversion; the result is in report.html
+demo: setup ## Build and run a seismic inversion; writes report.html
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target weft_app
 	build/release/apps/weft demo
@@ -28,7 +30,12 @@ test: setup ## Build and run all tests
 	$(MAKE) --no-print-directory build-$(PRESET)
 	ctest --preset $(PRESET) -j $(JOBS)
 
-faults: setup ## Let ranks, memory and files fail for MINUTES=30; see docs/reliability.md
+install: setup ## Build and install into PREFIX=/usr/local
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target weft weft_app
+	cmake --install build/$(PRESET) --prefix "$(PREFIX)"
+
+faults: setup ## Inject failures of ranks, memory and files for MINUTES=30; see docs/reliability.md
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_fault_programs
 	@scripts/setup faults
@@ -36,24 +43,24 @@ faults: setup ## Let ranks, memory and files fail for MINUTES=30; see docs/relia
 	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	scripts/faults --build build/$(PRESET) --minutes $(MINUTES)
 
-gpu-check: setup ## Run all tests on the GPU of this machine, in every way to share it
+gpu-check: setup ## Run all tests on the GPU of this machine
 	scripts/gpu-check
 
 bench: setup build-release ## Run all benchmarks; results in build/bench/*.json
 	scripts/bench
 
-compare: setup ## Measure Weft against PyLops-MPI, PETSc and MPI; writes docs/benchmarks.md
+compare: setup ## Compare with PyLops-MPI, PETSc and MPI; writes docs/benchmarks.md
 	@scripts/setup compare
 	scripts/compare-peers
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_app compare_sides
 	build/compare/venv/bin/python bench/compare/compare.py --build build/$(PRESET) $(COMPARE); \
-	  status=$$?; python3 bench/compare/render.py && exit $$status
+	  status=$$?; build/compare/venv/bin/python bench/compare/render.py && exit $$status
 
-compare-gpu: setup ## The same on the GPU of this machine, with packages that make compare has left
+compare-gpu: setup ## Compare on the GPU of this machine, with the packages that make compare installed
 	scripts/compare-gpu
 
-bench-guard: setup ## Check that no cheap ratio has become worse by more than a quarter
+bench-guard: setup ## Check that no cheap ratio is worse than committed by more than a quarter
 	cmake --preset $(PRESET)
 	cmake --build --preset $(PRESET) -j $(JOBS) --target vector_bench derivative_bench solver_bench weft_app compare_sides
 	python3 bench/compare/guard.py --build build/$(PRESET)
@@ -62,10 +69,12 @@ format: ## Format all C++ files
 	@scripts/setup lint
 	$(cxx_files) | xargs $(CLANG_FORMAT) -i
 
-lint: setup ## Check formatting, includes and clang-tidy
+check-format: ## Check formatting and includes
 	@scripts/setup lint
 	$(cxx_files) | xargs $(CLANG_FORMAT) --dry-run -Werror
 	scripts/check-includes
+
+lint: setup check-format ## Check formatting, includes and clang-tidy
 	cmake --preset release
 	$(linted_files) | xargs -n 1 -P $(JOBS) $(CLANG_TIDY) -p build/release --quiet
 
@@ -83,7 +92,7 @@ test-mpich: setup ## Run the MPI tests on MPICH
 	$(MAKE) --no-print-directory build-mpich
 	ctest --preset mpich -j $(JOBS) --label-regex mpi
 
-clean: ## Remove everything that was built
+clean: ## Remove all build folders
 	rm -rf build
 
 build-%:

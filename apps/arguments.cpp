@@ -23,7 +23,7 @@ std::vector<std::string> split_list(const std::string& option, const std::string
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    require(end > begin, "{} {}: an entry of the list is empty", option, text);
+    require(end > begin, "{} {}: the list has an empty entry", option, text);
     parts.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -44,7 +44,7 @@ std::vector<index_t> parse_shape(const std::string& option, const std::string& t
   }
   require(std::ssize(extents) <= max_dims, "{} {}: at most {} extents are allowed, got {}", option,
           text, max_dims, extents.size());
-  static_cast<void>(Shape(Index(extents)));  // refuses more elements than can be counted
+  static_cast<void>(Shape(Index(extents)));  // refuses shapes whose element count overflows
   return extents;
 }
 

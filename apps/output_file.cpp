@@ -14,20 +14,20 @@
 namespace weft::app {
 namespace {
 
-std::string system_complaint(const std::string& path) {
+std::string system_error_text(const std::string& path) {
   return fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno));
 }
 
-/// What keeps this process from writing the file; empty if nothing does.
-std::string complaint(const std::string& path, Target target) {
+/// Why this process cannot write the file; empty if it can.
+std::string write_error(const std::string& path, Target target) {
   std::error_code failure;
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) return system_complaint(path);
-    // A link is written where it leads, even if nothing is there yet.
+    if (errno != ENOENT) return system_error_text(path);
+    // A link is followed even if its target does not exist.
     const int exclusive = std::filesystem::is_symlink(path, failure) ? 0 : O_EXCL;
     const int created = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | exclusive, 0666);
-    if (created < 0) return system_complaint(path);
+    if (created < 0) return system_error_text(path);
     ::close(created);
     std::filesystem::remove(std::filesystem::canonical(path, failure), failure);
     return {};
@@ -35,17 +35,17 @@ std::string complaint(const std::string& path, Target target) {
   if (S_ISDIR(status.st_mode)) return fmt::format("cannot write '{}': it is a folder", path);
   if (target == Target::regular_file) {
     if (!S_ISREG(status.st_mode)) return fmt::format("cannot write '{}': not a regular file", path);
-    // The new file is made beside the old one and takes its place.
+    // The new file is created in the same folder and renamed.
     const std::string folder = std::filesystem::canonical(path, failure).parent_path().string();
-    if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_complaint(path);
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_error_text(path);
   }
-  return ::access(path.c_str(), W_OK) == 0 ? "" : system_complaint(path);
+  return ::access(path.c_str(), W_OK) == 0 ? "" : system_error_text(path);
 }
 
 }  // namespace
 
 void require_writable(const Comm& world, const std::string& path, Target target) {
-  world.agree(world.rank() == 0 ? complaint(path, target) : "");
+  world.agree(world.rank() == 0 ? write_error(path, target) : "");
 }
 
 void write_file(const Comm& world, const std::string& path, const std::string& text) {
@@ -54,7 +54,7 @@ void write_file(const Comm& world, const std::string& path, const std::string& t
     std::FILE* file = std::fopen(path.c_str(), "w");
     const bool written =
         file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (file == nullptr || std::fclose(file) != 0 || !written) failure = system_complaint(path);
+    if (file == nullptr || std::fclose(file) != 0 || !written) failure = system_error_text(path);
   }
   world.agree(failure);
 }

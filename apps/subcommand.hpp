@@ -10,7 +10,7 @@ class App;
 
 namespace weft::app {
 
-/// What `weft NAME` does.
+/// A subcommand of the program weft.
 class Subcommand {
  public:
   Subcommand() = default;
@@ -20,7 +20,7 @@ class Subcommand {
 
   /// Adds the subcommand and its options to `weft`, and returns it.
   virtual CLI::App* declare(CLI::App& weft) = 0;
-  /// Looks at the options once they are read, before there are ranks. Throws what is wrong.
+  /// Checks the options before ranks are started. Throws ArgumentError.
   virtual void check() {}
   /// Runs on every rank and returns the exit code.
   virtual int run(const Comm& world) const = 0;

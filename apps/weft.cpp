@@ -34,17 +34,17 @@ std::string help_of(const CLI::App& weft) {
   return text.substr(0, text.find_last_not_of('\n') + 1) + "\n\n" + launch_help();
 }
 
-/// CLI11 would only say that it misses a subcommand.
+/// CLI11 only reports that a subcommand is required.
 void require_known(const std::string& name, const std::vector<Choice>& choices) {
   std::string names;
   for (const Choice& choice : choices) {
     if (choice.app->get_name() == name) return;
     names += (names.empty() ? "" : ", ") + choice.app->get_name();
   }
-  refuse("there is no subcommand '{}'; there are {}", name, names);
+  refuse("unknown subcommand '{}'; subcommands are {}", name, names);
 }
 
-/// Reads the options and finds the subcommand to run; returns a text if it is only to be shown.
+/// Reads the options and finds the subcommand to run. Returns the text of --help or --version.
 std::string read(CLI::App& weft, std::vector<Choice>& choices, const Subcommand*& chosen,
                  std::vector<std::string> arguments) {
   require_values(arguments);
@@ -94,7 +94,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const std::exception& error) {  // launch throws nothing: there are no ranks yet
+  } catch (const std::exception& error) {  // before launch(), which throws nothing
     std::fprintf(stderr, "weft: %s\n", error.what());
     return 1;
   }

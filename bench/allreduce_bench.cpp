@@ -1,5 +1,5 @@
-// Allreduce among two threads against MPI_Allreduce among two processes, at every size. The program
-// starts itself under mpirun for the other half; rounds of both alternate.
+// Allreduce on two threads against MPI_Allreduce on two processes, at every size. The program
+// starts itself under mpirun for the MPI side; rounds of both alternate.
 
 #include <weft/weft.hpp>
 
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "--child") return mpi_child();
 #endif
   bench::Report report(argc, argv, "Allreduce of doubles, 2 threads vs 2 MPI processes");
-  std::map<index_t, bench::Pair> pairs;
+  std::map<index_t, bench::PairedTimes> pairs;
   for (int round = 0; round < rounds; ++round) {
     const auto ours = thread_times();
     const auto theirs = mpi_times(argv[0]);

@@ -1,4 +1,4 @@
-// What distributed arrays cost beyond the bytes they move: redistribution, messages, allocations.
+// The overhead of distributed arrays: redistribution, messages, allocations.
 
 #include <weft/weft.hpp>
 
@@ -10,9 +10,9 @@ using namespace weft;
 
 namespace {
 
-/// Rows to columns of a 4096 x 4096 array against an all_to_all of as many bytes, on two ranks.
-bench::Pair redistribution() {
-  bench::Pair pair;
+/// Rows to columns of a 4096 x 4096 array against an all_to_all of the same size, on two ranks.
+bench::PairedTimes redistribution() {
+  bench::PairedTimes pair;
   run_threads(2, [&](Comm comm) {
     const Layout rows = Layout::scatter(comm, {4096, 4096}, 0);
     const Layout columns = Layout::scatter(comm, {4096, 4096}, 1);
@@ -24,7 +24,7 @@ bench::Pair redistribution() {
     Buffer<double> out(x.local_count());
     std::fill_n(in.data(), in.size(), 1.0);
     std::fill_n(out.data(), out.size(), 0.0);
-    const bench::Pair mine = bench::compare(
+    const bench::PairedTimes mine = bench::compare(
         15, 1,
         [&] {
           plan.run(x, y);

@@ -1,10 +1,12 @@
-// How long a user waits for a file that includes weft/weft.hpp.
+// The compile time of a file that includes weft/weft.hpp.
 
 #include "report.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+namespace bench = weft::bench;
 
 int main(int argc, char** argv) {
   bench::Report report(argc, argv, "Compile time of a program that includes weft/weft.hpp");

@@ -1,8 +1,8 @@
-// Derivatives against a copy of as many bytes as they must read and write.
+// Derivatives against a copy of the bytes that they must read and write.
 //
-// Every row is measured with arrays as the memory pool hands them out and, "in step", with a
-// caller's arrays that begin at the same place in a page: on some processors loads then wait for
-// stores that they have nothing to do with.
+// Every row is measured with arrays from the memory pool and, "in step", with arrays of a caller
+// that have the same offset in a page: on some processors loads then wait for unrelated stores (4
+// KiB aliasing).
 
 #include <weft/weft.hpp>
 
@@ -19,7 +19,7 @@ namespace {
 
 using Array = DistributedArray<double>;
 
-/// Ranks and their threads; 0: as many as there are cores for each.
+/// Ranks and threads per rank; 0 threads: the cores divided by the ranks.
 struct World {
   std::string name;
   int ranks;
@@ -28,7 +28,7 @@ struct World {
 
 enum class Placement : std::uint8_t { pool, in_step };
 
-/// Memory that begins at the same place in a page wherever it is.
+/// Memory with a fixed offset in a page.
 class PageAligned {
  public:
   explicit PageAligned(index_t count) : memory_(count + page) {
@@ -43,21 +43,22 @@ class PageAligned {
   double* begin_;
 };
 
-/// An array of zeros at one of the places.
+/// An array of zeros in one of these memories.
 class Placed {
  public:
   Placed(const Layout& layout, Placement placement)
-      : memory_(placement == Placement::pool ? 0 : layout.local_count()),
-        array_(placement == Placement::pool
-                   ? Array(layout, uninitialized)
-                   : Array::view(layout, memory_.data(), layout.local_count())) {
-    array_.fill(0.0);
+      : pooled_(placement == Placement::pool ? layout.local_count() : 0),
+        aligned_(placement == Placement::pool ? 0 : layout.local_count()),
+        view_(layout, placement == Placement::pool ? pooled_.data() : aligned_.data(),
+              layout.local_count()) {
+    view_.fill(0.0);
   }
-  Array& operator*() { return array_; }
+  const ArrayView<double>& operator*() const { return view_; }
 
  private:
-  PageAligned memory_;
-  Array array_;
+  Buffer<double> pooled_;
+  PageAligned aligned_;
+  ArrayView<double> view_;
 };
 
 struct Measurement {
@@ -67,17 +68,17 @@ struct Measurement {
   Shape shape;
 };
 
-/// What stays in the caches may take twice the time of a copy, which is very fast there.
+/// Arrays in the caches may take twice the time of a copy, which is very fast there.
 bool is_cached(const Shape& shape) { return shape.count() <= 1'000'000; }
 
-/// Copies what `ours` must move at the least: `arrays` arrays, each read or written once.
-bench::Pair against_copies(const Measurement& all, const Comm& comm, const Array& from, Array& to,
-                           int arrays, const std::function<void()>& ours) {
-  // Each time takes some milliseconds, and each row about as long as any other.
+/// The baseline copies `arrays` arrays, each read or written once.
+bench::PairedTimes against_copies(const Measurement& all, const Comm& comm, const Array& from,
+                                  Array& to, int arrays, const std::function<void()>& ours) {
+  // Each timing takes some milliseconds, and all rows take about the same time.
   const index_t count = all.shape.count();
   const int repeats = static_cast<int>(std::clamp<index_t>((8 << 20) / count, 1, 20));
   const int rounds = all.options.quick ? 15 : count > (8 << 20) ? 7 : 9;
-  bench::Pair pair = bench::compare(
+  bench::PairedTimes pair = bench::compare(
       rounds, repeats,
       [&] {
         ours();
@@ -93,7 +94,7 @@ bench::Pair against_copies(const Measurement& all, const Comm& comm, const Array
 
 void measure(const Measurement& all, const Comm& comm) {
   const Layout layout = Layout::scatter(comm, all.shape);
-  std::optional<Array> from;  // as soon as a row needs them
+  std::optional<Array> from;  // created when a row needs them
   std::optional<Array> to;
   const auto add = [&](const std::string& what, const LinearOperator<double>& a) {
     for (const Placement placement : {Placement::pool, Placement::in_step}) {

@@ -1,4 +1,4 @@
-// Arrays on a GPU against the bandwidth of a copy on it. Needs a GPU; says so otherwise.
+// Arrays on a GPU against a copy on the device. Prints a note without a GPU.
 
 #include <weft/weft.hpp>
 
@@ -16,7 +16,7 @@ constexpr int rounds = 11;
 constexpr int repeats = 5;
 constexpr Device gpu = Device::cuda();
 
-/// The work and everything before it on this thread's stream, until it is done.
+/// Runs the work and synchronizes this thread's stream.
 template <class F>
 auto timed(F work) {
   return [=] {
@@ -37,9 +37,9 @@ void compare_arithmetic(bench::Report& report, const std::string& type) {
   y.fill(T{2});
   const double array = static_cast<double>(sizeof(T)) * static_cast<double>(n);
   const auto raw_copy = timed([&] { copy_bytes(y.data(), gpu, x.data(), gpu, bytes_of(array)); });
-  // Both are brought to the same number of bytes read and written.
+  // Scaled to the same number of bytes read and written.
   const auto compare = [&](const char* name, double arrays, const auto& work) {
-    bench::Pair pair = bench::compare(rounds, repeats, timed(work), raw_copy);
+    bench::PairedTimes pair = bench::compare(rounds, repeats, timed(work), raw_copy);
     for (double& time : pair.baseline) time *= arrays / 2;
     report.add(fmt::format("{} of {}", name, type), "copy of as many bytes", pair, 1 / 0.9);
   };
@@ -50,7 +50,7 @@ void compare_arithmetic(bench::Report& report, const std::string& type) {
   compare("axpy_dot", 3, [&] { static_cast<void>(axpy_dot(a, x, y, y)); });
 }
 
-/// Of 1024^3 floats, forward and adjoint.
+/// Derivatives of 1024^3 floats, forward and adjoint.
 void compare_derivatives(bench::Report& report) {
   const Layout layout = Layout::local({1024, 1024, 1024}).on(gpu);
   const auto compare = [&](const std::string& name, const LinearOperator<float>& a) {
@@ -62,7 +62,7 @@ void compare_derivatives(bench::Report& report) {
     const auto raw_copy = timed(
         [&] { copy_bytes(other.data(), gpu, x.data(), gpu, bytes_of(4.0 * 1024 * 1024 * 1024)); });
     const auto add = [&](const std::string& what, const auto& work) {
-      bench::Pair pair = bench::compare(rounds, repeats, timed(work), raw_copy);
+      bench::PairedTimes pair = bench::compare(rounds, repeats, timed(work), raw_copy);
       for (double& time : pair.baseline) time *= static_cast<double>(1 + outputs) / 2;
       report.add(what, "copy of as many bytes", pair, 1 / 0.85);
     };
@@ -78,13 +78,13 @@ void compare_derivatives(bench::Report& report) {
 }
 
 constexpr int iterations = 10;
-/// Arrays that an iteration of CGLS reads or writes if all that can be done in one pass is: two by
+/// Arrays that an iteration of CGLS reads or writes if all possible passes are fused: two by
 /// A and two by its adjoint; q, r and again r; s, p and x, and again p and x.
 constexpr int passes = 12;
-/// The host does not look at norms: whole iterations are launched one after the other.
+/// The host does not read norms: iterations are launched without waiting.
 constexpr index_t never = 1 << 20;
 
-/// On the Laplacian of 512^3 floats.
+/// CGLS on the Laplacian of 512^3 floats.
 void compare_cgls(bench::Report& report) {
   const Layout layout = Layout::local({512, 512, 512}).on(gpu);
   const auto a = laplacian<float>(layout, {.axes = {0, 1, 2}});
@@ -93,18 +93,19 @@ void compare_cgls(bench::Report& report) {
   fill_random(y, 1);
   Cgls solver(a, y, {.max_iterations = never, .relative_tolerance = 0, .check_every = never});
   const std::size_t bytes = bytes_of(4.0 * static_cast<double>(y.local_count()));
-  const bench::Pair pair = bench::compare(rounds, 1, timed([&] {
-                                            for (int i = 0; i < iterations; ++i) solver.step();
-                                          }),
-                                          timed([&] {
-                                            for (int i = 0; i < iterations * passes / 2; ++i) {
-                                              copy_bytes(x.data(), gpu, y.data(), gpu, bytes);
-                                            }
-                                          }));
+  const bench::PairedTimes pair =
+      bench::compare(rounds, 1, timed([&] {
+                       for (int i = 0; i < iterations; ++i) solver.step();
+                     }),
+                     timed([&] {
+                       for (int i = 0; i < iterations * passes / 2; ++i) {
+                         copy_bytes(x.data(), gpu, y.data(), gpu, bytes);
+                       }
+                     }));
   report.add("cgls, laplacian of 512^3 floats", "copy of as many bytes", pair, 1 / 0.8);
 }
 
-/// Where launches, not bytes, take the time.
+/// A problem so small that launches dominate.
 void time_small_cgls(bench::Report& report) {
   const Layout layout = Layout::local({64, 64}).on(gpu);
   const auto a = laplacian<float>(layout);
@@ -122,17 +123,17 @@ void time_small_cgls(bench::Report& report) {
   report.add_count("us per iteration of cgls, laplacian of 64^2", bench::median(times) * 1e6, 25);
 }
 
-/// Two ranks on the GPU fetch `width` planes across an axis from each other; the baseline is that
-/// each copies as many bytes.
+/// Two ranks on the GPU exchange `width` planes across an axis; in the baseline each copies the
+/// same number of bytes.
 void compare_halo(bench::Report& report, const std::string& name, const Shape& shape, int axis,
                   index_t width) {
-  bench::Pair pair;
+  bench::PairedTimes pair;
   run_threads(2, [&](const Comm& world) {
     const Comm comm = world.on(gpu);
     const Layout layout = Layout::scatter(comm, shape, axis);
     DistributedArray<float> x(layout);
     x.fill(1.0F);
-    std::vector<HaloWidth> widths(3);
+    std::vector<AxisPadding> widths(3);
     widths[static_cast<std::size_t>(axis)] = {width, width};
     HaloExchange<float> halo(layout, widths);
     const index_t count = width * shape.count() / shape[axis];

@@ -1,6 +1,6 @@
-// Transforms of 256^3 complex doubles: on one rank against the bare plan of FFTW, and on two
-// threads against FFTW's own distribution over two MPI processes, for which the program starts
-// itself under mpirun. Plans are estimated on both sides.
+// Transforms of 256^3 complex doubles: on one rank against a plan of FFTW, and on two threads
+// against FFTW-MPI on two processes, for which the program starts itself under mpirun. Both sides
+// use FFTW_ESTIMATE.
 
 #include <weft/weft.hpp>
 
@@ -30,7 +30,7 @@ double some_value(const Index& at) {
   return static_cast<double>((at[0] * 7 + at[1] * 3 + at[2]) % 11);
 }
 
-bench::Pair on_one_rank(FftNorm norm) {
+bench::PairedTimes on_one_rank(FftNorm norm) {
   const Layout layout = Layout::local({n, n, n});
   const auto F = fftnd<C>(layout, {.norm = norm});
   DistributedArray<C> x(layout);
@@ -39,7 +39,7 @@ bench::Pair on_one_rank(FftNorm norm) {
   fftw_plan_with_nthreads(omp_get_max_threads());
   const fftw_plan plan = fftw_plan_dft_3d(n, n, n, fftw_cast(x.data()), fftw_cast(y.data()),
                                           FFTW_FORWARD, FFTW_ESTIMATE | FFTW_PRESERVE_INPUT);
-  const bench::Pair pair = bench::compare(
+  const bench::PairedTimes pair = bench::compare(
       rounds, 1, [&] { F.forward(x, y); }, [&] { fftw_execute(plan); });
   fftw_destroy_plan(plan);
   return pair;
@@ -86,8 +86,8 @@ double fftw_mpi_seconds(const std::string& program, bool transposed) {
   return pclose(pipe) == 0 && read == 1 ? time : 0;
 }
 
-bench::Pair on_two_ranks(const std::string& program, bool transposed) {
-  bench::Pair pair;
+bench::PairedTimes on_two_ranks(const std::string& program, bool transposed) {
+  bench::PairedTimes pair;
   for (int round = 0; round < 3; ++round) {
     run_threads(2, [&](Comm comm) {
       const auto F = fftnd<C>(Layout::scatter(comm, {n, n, n}),

@@ -1,4 +1,4 @@
-// Products with matrices against bare calls of BLAS on the same numbers.
+// Matrix products against bare BLAS calls on the same data.
 
 #include <weft/weft.hpp>
 
@@ -16,13 +16,13 @@ namespace {
 constexpr int rounds = 15;
 constexpr double bar = 1 / 0.9;
 
-/// Small numbers, none of them zero.
+/// Small values, none of them zero.
 template <class T>
 void fill(DistributedArray<T>& x) {
   x.fill([](const Index& at) { return static_cast<Real<T>>(1 + (at[0] * 7 + at[1]) % 11); });
 }
 
-/// f(with so many threads of OpenBLAS's own), which it must not have while weft calls it.
+/// Runs f with `threads` threads of OpenBLAS, which must have one while Weft calls it.
 template <class F>
 void with_threads(int threads, F f) {
   openblas_set_num_threads(threads);
@@ -41,7 +41,7 @@ void matrix_mult_on(bench::Report& report, int ranks, int threads) {
     DistributedArray<T> x(M.domain(), uninitialized);
     fill(x);
     DistributedArray<T> y(M.range());
-    // The bare one is a single call for all of it, with the threads that the ranks have together.
+    // The baseline is one call for the whole product, with the threads of all ranks.
     DistributedArray<T> all(Layout::local({n, n}), uninitialized);
     DistributedArray<T> product(Layout::local({n, columns}));
     if (comm.rank() == 0) fill(all);

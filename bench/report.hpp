@@ -1,67 +1,34 @@
 #pragma once
 
-// Measures candidates side by side and prints ratios. Absolute times mean little on shared
-// machines; two things timed in turn, round after round, can be compared.
+// Compares candidates with baselines, prints the ratios and writes them as JSON.
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
+
+#include "bench/timing.hpp"
 
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
 
-#include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-namespace bench {
+namespace weft::bench {
 
-using Clock = std::chrono::steady_clock;
-
-template <class F>
-double seconds(F&& work, int repeats = 1) {
-  const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) work();
-  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
-}
-
-inline double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// Times of two candidates, one pair per round.
-struct Pair {
-  std::vector<double> ours;
-  std::vector<double> baseline;
-
-  double ratio() const {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / baseline[i]);
-    return median(ratios);
-  }
-};
-
-/// Times both in turn, after one round that does not count.
+/// Times both in turn, after one untimed call of each.
 template <class Ours, class Baseline>
-Pair compare(int rounds, int repeats, Ours ours, Baseline baseline) {
-  Pair pair;
-  seconds(ours);
-  seconds(baseline);
-  for (int round = 0; round < rounds; ++round) {
-    pair.ours.push_back(seconds(ours, repeats));
-    pair.baseline.push_back(seconds(baseline, repeats));
-  }
-  return pair;
+PairedTimes compare(int rounds, int repeats, Ours ours, Baseline baseline) {
+  ours();
+  baseline();
+  return time_in_turn(
+      rounds, [&] { return seconds(ours, repeats); }, [&] { return seconds(baseline, repeats); });
 }
 
-/// The processor by its own name.
+/// The model name of the processor.
 inline std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -79,14 +46,14 @@ inline std::string today() {
   return text;
 }
 
-/// Of loops on the calling rank, from now on.
+/// Sets the number of threads of parallel loops on the calling rank.
 inline void use_threads([[maybe_unused]] int threads) {
 #if defined(_OPENMP)
   omp_set_num_threads(threads);
 #endif
 }
 
-/// --only TEXT, which rows are measured: those whose name contains it; --quick: fewer of them.
+/// --only TEXT measures the rows whose names contain TEXT; --quick measures fewer rows.
 struct Options {
   std::string only;
   bool quick = false;
@@ -100,7 +67,7 @@ struct Options {
   bool has(const std::string& row) const { return row.find(only) != std::string::npos; }
 };
 
-/// Collects rows, prints them as they come and writes them to the file after --json.
+/// Prints rows as they are added, and writes them to the file given with --json at the end.
 class Report {
  public:
   Report(int argc, char** argv, std::string title) : title_(std::move(title)) {
@@ -123,19 +90,20 @@ class Report {
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  void add(const std::string& what, const std::string& baseline, const Pair& pair, double bar) {
-    const double ours = median(pair.ours) * 1e6;
-    const double theirs = median(pair.baseline) * 1e6;
+  void add(const std::string& what, const std::string& baseline, const PairedTimes& times,
+           double bar) {
+    const double ours = median(times.ours) * 1e6;
+    const double theirs = median(times.baseline) * 1e6;
     row(fmt::format("{} vs {}", what, baseline), fmt::format("{:.2f} us", ours),
-        fmt::format("{:.2f} us", theirs), pair.ratio(), bar);
+        fmt::format("{:.2f} us", theirs), times.ratio(), bar);
     rows_.push_back({{"what", what},
                      {"baseline", baseline},
                      {"ours_us", ours},
                      {"baseline_us", theirs},
-                     {"ratio", pair.ratio()},
+                     {"ratio", times.ratio()},
                      {"bar", bar}});
   }
-  /// A number that is not a ratio, and the most it may be.
+  /// A value that is not a ratio, with its upper limit.
   void add_count(const std::string& what, double value, double bar) {
     fmt::print("{:<52}{:>12.3g}{:>12}{:>9}{:>9.3g}{}\n", what, value, "", "", bar,
                value <= bar ? "" : "  MISSED");
@@ -154,4 +122,4 @@ class Report {
   nlohmann::json rows_ = nlohmann::json::array();
 };
 
-}  // namespace bench
+}  // namespace weft::bench

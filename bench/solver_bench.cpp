@@ -1,5 +1,5 @@
-// Iterations of CGLS against a copy of as many bytes as they must read and write, and what an
-// iteration costs beside its arithmetic.
+// Iterations of CGLS against a copy of the bytes that they must read and write, and the overhead of
+// an iteration.
 
 #include <weft/weft.hpp>
 
@@ -14,8 +14,8 @@ namespace {
 constexpr int rounds = 15;
 constexpr int iterations = 10;
 
-/// Arrays that an iteration reads or writes if all that can be done in one pass is: two by A and
-/// two by its adjoint; q, r and again r; s, p and x, and again p and x.
+/// Arrays that an iteration reads or writes if all possible passes are fused: two by A and two by
+/// its adjoint; q, r and again r; s, p and x, and again p and x.
 constexpr int passes = 12;
 
 void measure(bench::Report& report, const Comm& comm, index_t n) {
@@ -24,9 +24,10 @@ void measure(bench::Report& report, const Comm& comm, index_t n) {
   DistributedArray<double> y(layout);
   fill_random(y, 1);
   Cgls solver(a, y, {.max_iterations = 1 << 20, .relative_tolerance = 0});
-  // Copies go around as many arrays as an iteration does, so that caches help both alike.
+  // Copies cycle through as many arrays as an iteration uses, so that caches help both sides
+  // equally.
   std::vector<DistributedArray<double>> arrays(6, DistributedArray<double>(layout));
-  const bench::Pair pair = bench::compare(
+  const bench::PairedTimes pair = bench::compare(
       rounds, 1,
       [&] {
         for (int i = 0; i < iterations; ++i) solver.step();

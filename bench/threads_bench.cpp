@@ -1,5 +1,5 @@
-// One rank of two threads against two ranks of one thread: what scales on ranks must not be left to
-// one thread of a rank.
+// One rank with two threads against two ranks with one thread: finds work that uses one thread of a
+// rank only.
 
 #include <weft/weft.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 using C = std::complex<double>;
 using Work = std::function<void()>;
 
-/// Something to time: `prepare` makes what is to be timed on the ranks of a communicator.
+/// A case to time: `prepare` returns the timed function for a communicator.
 struct Case {
   std::string name;
   std::function<Work(const Comm&)> prepare;
@@ -31,7 +31,7 @@ constexpr index_t many = 1 << 22;
 const Shape line{many};
 const Shape plane{2048, 2048};
 const Shape volume{128, 128, 256};
-// Along its first axis, this is two lines and one, which leaves a thread without a line.
+// Three rows, which two threads or ranks cannot share evenly.
 const Shape few{3, many / 4};
 
 template <Scalar T>
@@ -39,7 +39,7 @@ DistributedArray<T> numbers(const Layout& layout, std::uint64_t seed = 1) {
   return random_array<T>(layout, seed);
 }
 
-/// Arrays that a work uses, kept alive by it.
+/// Arrays of a case, kept alive by its function.
 template <Scalar D, Scalar R = D>
 struct Arrays {
   DistributedArray<D> x;
@@ -60,7 +60,7 @@ class Cases {
                      return [=] { f(arrays->x, arrays->y); };
                    }});
   }
-  /// An operator both ways.
+  /// An operator, forward and adjoint.
   template <Scalar D, Scalar R = D, class Make>
   void add(const std::string& name, Make make) {
     const auto both = [&](const std::string& way, bool forward) {
@@ -79,7 +79,7 @@ class Cases {
     both("", true);
     both(", adjoint", false);
   }
-  /// An operator on a layout that is cut along its longest axis.
+  /// An operator on a layout that is distributed along its longest axis.
   template <Scalar D, Scalar R = D, class Make>
   void add_on(const std::string& name, const Shape& shape, Make make) {
     add<D, R>(fmt::format("{}, {}", name, to_string(shape)), [=](const Comm& comm) {
@@ -98,7 +98,7 @@ class Cases {
   std::vector<Case> all;
 };
 
-/// What is written here must be computed.
+/// Keeps the compiler from removing computations.
 volatile double sink = 0;
 
 using X = DistributedArray<double>;
@@ -136,7 +136,7 @@ void add_arrays(Cases& cases) {
                          const Layout layout = Layout::scatter(comm, plane);
                          auto x = std::make_shared<X>(numbers<double>(layout));
                          auto halo = std::make_shared<HaloExchange<double>>(
-                             layout, std::vector<HaloWidth>{{64, 64}, {64, 64}},
+                             layout, std::vector<AxisPadding>{{64, 64}, {64, 64}},
                              HaloOptions{.boundary = Boundary::periodic});
                          return [=] { halo->run(*x); };
                        }});
@@ -171,14 +171,14 @@ void add_pointwise(Cases& cases) {
       return restriction<double>(l, indices);
     });
     cases.add_on<double>("pad", shape, [](const Layout& l) {
-      return pad<double>(l, std::vector<PadWidth>(static_cast<std::size_t>(l.ndim()), {7, 9}));
+      return pad<double>(l, std::vector<AxisPadding>(static_cast<std::size_t>(l.ndim()), {7, 9}));
     });
     for (int axis = 0; axis < shape.ndim(); ++axis) {
       cases.add_on<double>(fmt::format("sum_along {}", axis), shape,
                            [=](const Layout& l) { return sum_along<double>(l, {.axis = axis}); });
     }
     cases.add_on<double>("halo", shape, [](const Layout& l) {
-      return halo<double>(l, std::vector<HaloWidth>(static_cast<std::size_t>(l.ndim()), {3, 3}));
+      return halo<double>(l, std::vector<AxisPadding>(static_cast<std::size_t>(l.ndim()), {3, 3}));
     });
     cases.add_on<C, double>("real_part", shape, [](const Layout& l) { return real_part<C>(l); });
     cases.add_on<C>("conjugation", shape, [](const Layout& l) { return conjugation<C>(l); });
@@ -279,7 +279,7 @@ void add_matrices(Cases& cases) {
   });
 }
 
-/// Adds times of one candidate.
+/// Appends the times of one candidate.
 void measure(const Case& each, int ranks, int threads, int rounds, std::vector<double>& times) {
   run_threads(ranks, [&](Comm comm) {
     bench::use_threads(threads);
@@ -312,7 +312,7 @@ int main(int argc, char** argv) {
   add_matrices(cases);
   for (const Case& each : cases.all) {
     if (!options.has(each.name)) continue;
-    bench::Pair pair;
+    bench::PairedTimes pair;
     for (int turn = 0; turn < (options.quick ? 1 : 3); ++turn) {
       measure(each, 1, 2, 3, pair.ours);
       measure(each, 2, 1, 3, pair.baseline);

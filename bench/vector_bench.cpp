@@ -11,7 +11,7 @@ using namespace weft;
 
 namespace {
 
-// The loops that a careful programmer would write, with the same threads and instructions.
+// Hand-written loops with the same threads and instructions.
 
 void raw_axpy(index_t n, double a, const double* x, double* y) {
 #pragma omp parallel for simd schedule(static)
@@ -33,6 +33,25 @@ double raw_axpy_dot(index_t n, double a, const double* x, double* y) {
     sum += y[i] * y[i];
   }
   return sum;
+}
+
+// A stencil that a program writes by itself, through grids and through pointers; in the cache.
+
+void stencil(LocalView<const double> x, LocalView<double> y) {
+  for (index_t i = 1; i + 1 < x.extent(0); ++i) {
+    for (index_t j = 1; j + 1 < x.extent(1); ++j) {
+      y(i, j) = x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1) - 4 * x(i, j);
+    }
+  }
+}
+
+void raw_stencil(index_t rows, index_t columns, const double* x, double* y) {
+  for (index_t i = 1; i + 1 < rows; ++i) {
+    for (index_t j = 1; j + 1 < columns; ++j) {
+      const double* at = x + i * columns + j;
+      y[i * columns + j] = at[-columns] + at[columns] + at[-1] + at[1] - 4 * at[0];
+    }
+  }
 }
 
 }  // namespace
@@ -68,6 +87,13 @@ int main(int argc, char** argv) {
              bench::compare(
                  rounds, 5, [&] { sink = axpy_dot(1e-9, x, y, y); },
                  [&] { sink = raw_axpy_dot(n, 1e-9, x.data(), y.data()); }),
+             bar);
+  const DistributedArray<double> from(Layout::local({128, 128}));
+  DistributedArray<double> to(from.layout());
+  report.add("elements of a LocalView", "raw loop",
+             bench::compare(
+                 rounds, 100, [&] { stencil(from.view(), to.view()); },
+                 [&] { raw_stencil(128, 128, from.data(), to.data()); }),
              bar);
   return EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
 # Macros, not functions: the variables that find_package sets must reach the caller.
 
-# Finds a package or says what to install.
+# Finds a package, or fails with the Debian package to install.
 macro(weft_require package debian_package)
   find_package(${package} QUIET ${ARGN})
   if(NOT ${package}_FOUND)
@@ -9,8 +9,8 @@ macro(weft_require package debian_package)
   endif()
 endmacro()
 
-# Declares WEFT_<name>, one of AUTO (use the package where it is found), ON (insist on it) and OFF,
-# and sets WEFT_WITH_<name> to what came of it.
+# Declares WEFT_<name>, one of AUTO (use the package if it is found), ON (require it) and OFF, and sets
+# WEFT_WITH_<name> to the result.
 macro(weft_optional name package debian_package)
   set(WEFT_${name} AUTO CACHE STRING "Use ${package}: AUTO, ON or OFF")
   set_property(CACHE WEFT_${name} PROPERTY STRINGS AUTO ON OFF)

@@ -1,16 +1,16 @@
-# What we compile ourselves with. None of it reaches a target of a user.
+# Compiler flags of Weft itself; they do not propagate to users.
 
-# Off by default, and hardly faster: kernels for newer processors are chosen when a program runs (WeftLevels.cmake).
-option(WEFT_NATIVE "Use every instruction of this machine's processor, and none that it lacks" OFF)
+# Off by default and hardly faster: kernels are selected for the processor at run time (WeftLevels.cmake).
+option(WEFT_NATIVE "Compile for the processor of this machine (-march=native)" OFF)
 option(WEFT_WERROR "Treat warnings as errors" OFF)
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers: empty, address,undefined or thread")
 set_property(CACHE WEFT_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 
 set(weft_cxx_flags -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
-                   -Wno-psabi # GCC's notes on how complex arguments were once passed
-                   -Wno-unknown-pragmas # those of OpenMP, where it is off
-                   # A product and a sum are two roundings, unless fma is written: where a compiler fuses them
-                   # depends on the processor, and on what else it does with a number.
+                   -Wno-psabi # GCC's notes on the ABI of complex arguments
+                   -Wno-unknown-pragmas # OpenMP pragmas without OpenMP
+                   # Where a compiler contracts products and sums depends on the processor and on the
+                   # surrounding code.
                    -ffp-contract=off)
 if(WEFT_WERROR)
   list(APPEND weft_cxx_flags -Werror)
@@ -20,7 +20,7 @@ if(WEFT_NATIVE)
 endif()
 set(weft_link_flags)
 if(WEFT_SANITIZE)
-  # An undefined operation must fail its test, not just be printed.
+  # Undefined behaviour must fail the test, not only be printed.
   list(APPEND weft_cxx_flags -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all)
   list(APPEND weft_link_flags -fsanitize=${WEFT_SANITIZE})
 endif()

@@ -1,9 +1,9 @@
-# The standard by hand: CMake 3.25 does not know how to ask nvcc 13 for it.
+# The standard is set here, since CMake 3.25 does not know the option of nvcc 13.
 set(weft_nvcc_flags -std=c++20 --expt-relaxed-constexpr --extended-lambda)
 
-# Loops vectorise only if errno and floating-point traps are nobody's business.
+# Loops vectorise only without errno and floating-point traps.
 set(weft_kernel_flags -fopenmp-simd -fno-math-errno -fno-trapping-math)
-# Some versions of GCC fuse the products of complex numbers with their sum, whatever -ffp-contract says.
+# Some versions of GCC contract complex products regardless of -ffp-contract.
 set(weft_unfused_flags)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(weft_unfused_flags -mno-fma)
@@ -15,8 +15,8 @@ endif()
 
 # weft_add_cpu_kernels([FUSED] <x>.cpp...)
 #
-# Compiles files with loops that matter for the CPU, once per level. FUSED are those that ask for fused products and
-# sums (src/kernel/multiply_add.hpp).
+# Compiles performance-critical files for the CPU, once per level. FUSED files use fused multiply-add explicitly
+# (src/kernel/multiply_add.hpp).
 function(weft_add_cpu_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 arg "FUSED" "" "")
   set(files ${arg_UNPARSED_ARGUMENTS})
@@ -35,11 +35,11 @@ endfunction()
 
 # weft_add_kernels([FUSED] [FUSED_ON_GPU] <x>_kernels.cpp...)
 #
-# FUSED_ON_GPU lets nvcc fuse products and sums: without it the Laplacian of device_bench takes 3 % longer.
+# FUSED_ON_GPU lets nvcc contract products and sums: without it the Laplacian of device_bench takes 3 % longer.
 #
 # Compiles kernel files once per device: by the C++ compiler for the CPU and, with CUDA, by
-# nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: host code
-# that nvcc makes of a __host__ __device__ lambda is several times slower.)
+# nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: nvcc's host code
+# for a __host__ __device__ lambda is several times slower.)
 function(weft_add_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 arg "FUSED;FUSED_ON_GPU" "" "")
   set(files ${arg_UNPARSED_ARGUMENTS})

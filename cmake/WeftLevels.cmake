@@ -1,12 +1,12 @@
-# Sets WEFT_LEVELS to the levels of x86-64 (v2, v3 and v4 of its ABI) that kernels are compiled for, and declares a
-# library of objects for each, weft_kernels_<level>, which weft takes in. The level is chosen when a program runs:
-# see weft/core/cpu_level.hpp. Empty, where there is one kind of kernels only: on other processors, for the machine
-# that builds (WEFT_NATIVE), and with sanitizers, whose own names must stay as they are.
+# Sets WEFT_LEVELS to the x86-64 levels (v2, v3 and v4) that kernels are compiled for, and declares an object library
+# weft_kernels_<level> for each, which is linked into weft. The level is selected at run time: see
+# weft/core/cpu_level.hpp. WEFT_LEVELS is empty if there is one version of the kernels only: on other processors, with
+# WEFT_NATIVE, and with sanitizers, whose symbols must not be renamed.
 include(WeftFusing)
 
 # On Zen 3, kernels in the cache are 1 % faster with this than with generic tuning, and as fast as with -mtune=znver3.
 set(weft_flags_v3 -mtune=haswell)
-# Registers of 512 bits are no faster where memory is what loops wait for, and slow some processors down.
+# 512-bit registers are not faster in memory-bound loops, and slow down some processors.
 set(weft_flags_v4 -mprefer-vector-width=256)
 
 function(weft_find_levels result)
@@ -16,12 +16,12 @@ function(weft_find_levels result)
     return()
   endif()
   if(NOT CMAKE_NM OR NOT CMAKE_READELF OR NOT CMAKE_OBJCOPY)
-    message(STATUS "No nm, readelf or objcopy (of binutils): kernels are compiled for the oldest processors only")
+    message(STATUS "No nm, readelf or objcopy (of binutils): kernels are compiled for the baseline only")
     return()
   endif()
   set(levels v2 v3 v4)
-  # Not by compilers that make other code of it than was written: GCC 12 (see WeftGcc12.cmake), and those that fuse,
-  # which with AVX-512 nothing keeps them from.
+  # No v4 with compilers that miscompile it: GCC 12 (see WeftGcc12.cmake), and those that contract products and sums,
+  # which no option prevents with AVX-512.
   weft_fuses(fuses -march=x86-64-v4 ${weft_flags_v4})
   if(fuses OR (CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13))
     list(REMOVE_ITEM levels v4)
@@ -30,7 +30,7 @@ function(weft_find_levels result)
 endfunction()
 weft_find_levels(WEFT_LEVELS)
 
-# The libraries of objects for weft, which has been declared.
+# Adds the object libraries to the target weft.
 function(weft_add_levels)
   foreach(level IN LISTS WEFT_LEVELS)
     string(REPLACE v CpuV tag ${level})

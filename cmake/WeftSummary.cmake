@@ -6,7 +6,7 @@ endif()
 list(JOIN WEFT_LEVELS " " weft_level_names)
 message(STATUS "weft ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${weft_linkage}")
 foreach(line "OpenMP;${WEFT_WITH_OPENMP}" "MPI;${WEFT_WITH_MPI}" "BLAS;${WEFT_WITH_BLAS}"
-             "FFTW;${WEFT_WITH_FFTW}" "CUDA;${WEFT_WITH_CUDA}" "NCCL;${WEFT_WITH_NCCL}"
+             "FFTW;${WEFT_WITH_FFTW}" "PNG;${WEFT_WITH_PNG}" "CUDA;${WEFT_WITH_CUDA}" "NCCL;${WEFT_WITH_NCCL}"
              "native;${WEFT_NATIVE}" "levels;${weft_level_names}" "sanitize;${WEFT_SANITIZE}" "werror;${WEFT_WERROR}"
              "apps;${WEFT_BUILD_APPS}" "tests;${WEFT_BUILD_TESTS}" "bench;${WEFT_BUILD_BENCH}"
              "examples;${WEFT_BUILD_EXAMPLES}")

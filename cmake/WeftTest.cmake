@@ -1,15 +1,15 @@
-# weft_add_test(<layer>/[<room>/]<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
+# weft_add_test(<layer>/[<folder>/]<name> [SUITES <pattern>...] [RANKS <p>...] [MPI_RANKS <p>... | NONE]
 #               [LABELS <label>...] [TIMEOUT <seconds>] [ENVIRONMENT <name=value>...] [UNCHECKED <p>...]
 #               [DEVICE <p>...])
 #
-# Adds tests/<layer>/[<room>/]<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
-# suites with CTest. Which suites are its own is seen from their names: those of
-# halo_exchange_test.cpp begin with HaloExchange, or match SUITES.
+# Adds tests/<layer>/[<folder>/]<name>_test.cpp to the layer's binary, weft_<layer>_tests, and registers its
+# suites with CTest. The names of its suites begin with the name of the file, HaloExchange for
+# halo_exchange_test.cpp, or match SUITES.
 #
 # Without RANKS there is one entry, <layer>.<name>. With RANKS there is one per world:
 # <layer>.<name>.threads<p> for each of RANKS and, with MPI, <layer>.<name>.mpi<p> for each of
-# MPI_RANKS (1 2 4 unless given). Ranks compare their calls before they make them (WEFT_CHECK), except in
-# <layer>.<name>.unchecked<p> for each of UNCHECKED: comparing them keeps ranks in step. Messages are in
+# MPI_RANKS (by default 1 2 4). Ranks compare their calls (WEFT_CHECK), except in
+# <layer>.<name>.unchecked<p> for each of UNCHECKED: the comparison synchronizes ranks. Messages are in
 # host memory, except in <layer>.<name>.device.threads<p> and .device.mpi<p> for each of DEVICE.
 function(weft_add_test path)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS;ENVIRONMENT;UNCHECKED;DEVICE")
@@ -74,8 +74,8 @@ endfunction()
 
 # weft_add_mpi_test(<layer> [MPI_RANKS <p>...] [TIMEOUT <seconds>])
 #
-# Registers all tests of a layer at once on MPI, as <layer>.mpi<p>: to start MPI takes longer than most tests of
-# operators, which have MPI_RANKS NONE of their own.
+# Registers all tests of a layer as one entry on MPI, <layer>.mpi<p>: starting MPI takes longer than most tests of
+# operators.
 function(weft_add_mpi_test layer)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "MPI_RANKS")
   if(NOT DEFINED arg_TIMEOUT)
@@ -126,7 +126,7 @@ function(weft_test_program layer target)
   endif()
 endfunction()
 
-# One CTest entry of weft_add_test, whose LABELS and TIMEOUT it sees.
+# One CTest entry of weft_add_test, with the LABELS and TIMEOUT of the caller.
 function(weft_register_test test)
   cmake_parse_arguments(PARSE_ARGV 1 entry "" "RANKS" "LABELS;COMMAND;ENVIRONMENT")
   list(APPEND entry_LABELS ${arg_LABELS})
@@ -138,7 +138,7 @@ function(weft_register_test test)
                ENVIRONMENT "${entry_ENVIRONMENT};${arg_ENVIRONMENT}"
                FAIL_REGULAR_EXPRESSION "Running 0 tests") # a filter that matches nothing
   if(DEFINED entry_RANKS)
-    # The ranks share the processors already; let launch decide, not the caller's environment.
+    # launch() divides the cores among the ranks; ignore the environment of the caller.
     set_tests_properties(${test} PROPERTIES PROCESSORS ${entry_RANKS}
                                             ENVIRONMENT_MODIFICATION OMP_NUM_THREADS=unset:)
   endif()
@@ -157,12 +157,12 @@ function(weft_camel_case snake_case result)
   set(${result} ${camel_case} PARENT_SCOPE)
 endfunction()
 
-# How tests start MPI: more ranks than processors are welcome, and so is root (containers).
+# How tests start MPI: with more ranks than processors, and as root (in containers).
 if(WEFT_WITH_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE weft_mpiexec_version
                   ERROR_QUIET)
   set(weft_mpiexec_flags)
-  set(weft_mpiexec_recovery) # lets ranks live on when one dies
+  set(weft_mpiexec_recovery) # keeps the other ranks alive when one dies
   set(weft_mpi_environment)
   if(weft_mpiexec_version MATCHES "Open MPI|OpenRTE")
     set(weft_mpiexec_flags --oversubscribe --bind-to none)
@@ -171,8 +171,8 @@ if(WEFT_WITH_MPI)
                              OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1)
   endif()
   if(WEFT_SANITIZE MATCHES address)
-    # MPI libraries leak at exit, from modules already unloaded, which no suppression can name. Leaks of
-    # ours show in the same tests on threads.
+    # MPI libraries leak at exit, from unloaded modules that no suppression can name. The tests on threads find
+    # leaks of Weft.
     list(APPEND weft_mpi_environment ASAN_OPTIONS=detect_leaks=0)
   endif()
 endif()

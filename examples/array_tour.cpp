@@ -1,5 +1,5 @@
-// A distributed array on its way: scattered over the ranks, exchanging halos, redistributed,
-// reduced; and what that cost in messages.
+// Distributes an array over the ranks, exchanges halos, redistributes and reduces it, and prints
+// the number of messages of each step.
 
 #include <weft/weft.hpp>
 
@@ -28,7 +28,7 @@ void print_owners(const Comm& world, const Layout& rows, const Layout& columns) 
   }
 }
 
-/// Runs one step of the tour and prints the messages it took, summed over the ranks.
+/// Runs one step and prints its messages, summed over the ranks.
 template <class Step>
 void show(const Comm& world, const char* name, Step step) {
   world.reset_stats();
@@ -78,7 +78,7 @@ int tour(const Comm& world) {
   });
   print(world, "\nnorm by rows {:.12f}, by columns {:.12f}\n", norm_of_rows, norm_of_columns);
 
-  // The tour checks its own luggage: values are where the layout says, halos are the neighbours'.
+  // Checks that values are where the layout says and halos equal the rows of the neighbours.
   double error = std::abs(norm_of_rows - norm_of_columns) / norm_of_rows;
   DistributedArray<double> expected(columns);
   expected.fill(wave);

@@ -24,6 +24,6 @@ int main(int argc, char** argv) {
     DistributedArray<double> x(Layout::scatter(world, {1'000'000}));
     fill_with_bump(x);
     // The sum over all whole numbers is pi coth(pi).
-    print(world, "{}: sum {:.6f}\n", x.layout().describe(), sum(x));
+    print(world, "{}: sum {:.6f}\n", to_string(x.layout()), sum(x));
   });
 }

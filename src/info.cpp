@@ -10,13 +10,16 @@
 #include "core/cuda_info.hpp"
 #endif
 #ifdef WEFT_WITH_MPI
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_library.hpp"
 #endif
 #ifdef WEFT_WITH_NCCL
-#include "comm/nccl_transport.hpp"
+#include "comm/nccl_library.hpp"
 #endif
 #ifdef WEFT_BLAS
 #include <cblas.h>
+#endif
+#ifdef WEFT_WITH_PNG
+#include <png.h>
 #endif
 
 #include <fmt/ranges.h>
@@ -83,6 +86,14 @@ std::string better_blas_core() {
   return "";
 }
 
+std::string png() {
+#ifdef WEFT_WITH_PNG
+  return fmt::format("libpng {}", png_get_libpng_ver(nullptr));
+#else
+  return absent;
+#endif
+}
+
 std::string mpi() {
 #ifdef WEFT_WITH_MPI
   return detail::mpi_library_version();
@@ -133,6 +144,7 @@ std::vector<Fact> system_facts() {
       {"build", "OpenMP", openmp},
       {"build", "MPI", mpi()},
       {"build", "FFTW", fftw},
+      {"build", "PNG", png()},
       {"build", "BLAS", blas()},
   };
   if (const std::string better = better_blas_core(); !better.empty()) {

@@ -20,21 +20,21 @@ auto with_scalar(DType dtype, F f) {
 }
 
 template <class T>
-DistributedArray<T> view_of(const Layout& layout, BufferRef memory) {
-  return DistributedArray<T>::view(layout, static_cast<T*>(memory.data), memory.count);
+ArrayView<T> view_of(const Layout& layout, BufferRef memory) {
+  return ArrayView<T>(layout, static_cast<T*>(memory.data), memory.count);
 }
 
-// Rows of an array that each rank has; only the first and the last of them travel.
+// Rows of the array on each rank; only the first and the last one are sent.
 constexpr index_t rows = 2;
 
 template <class T>
 Bound bind_halo(const Comm& comm, index_t width, BufferRef in, BufferRef out) {
   struct Work {
-    DistributedArray<T> x;
+    ArrayView<T> x;
     HaloExchange<T> halo;
   };
   const Layout layout = Layout::scatter(comm, {comm.size() * rows, width}).on(in.where);
-  const std::vector<HaloWidth> widths = {HaloWidth{1, 1}, HaloWidth{0, 0}};
+  const std::vector<AxisPadding> widths = {AxisPadding{1, 1}, AxisPadding{0, 0}};
   const auto work = std::make_shared<Work>(Work{
       view_of<T>(layout, in), HaloExchange<T>(layout, widths, {.boundary = Boundary::periodic})});
   const auto collect = [=] {
@@ -49,8 +49,8 @@ Bound bind_halo(const Comm& comm, index_t width, BufferRef in, BufferRef out) {
 template <class T>
 Bound bind_redistribution(const Shape& shape, const Comm& comm, BufferRef in, BufferRef out) {
   struct Work {
-    DistributedArray<T> x;
-    DistributedArray<T> y;
+    ArrayView<T> x;
+    ArrayView<T> y;
     Redistribution<T> move;
   };
   const Layout from = Layout::scatter(comm, shape, 0).on(in.where);
@@ -62,7 +62,7 @@ Bound bind_redistribution(const Shape& shape, const Comm& comm, BufferRef in, Bu
 
 }  // namespace
 
-/// A row from either neighbour, around the ends.
+/// A row from each neighbour, periodic.
 Plan plan_halo(const Where& at) {
   const index_t width = elements_of(at, 2);
   const int next = (at.rank + 1) % at.ranks;
@@ -79,7 +79,7 @@ Plan plan_halo(const Where& at) {
   return plan;
 }
 
-/// A matrix from rows to columns: between each pair of ranks a block of `height` by `width`.
+/// A matrix from rows to columns: each pair of ranks exchanges a block of `height` by `width`.
 Plan plan_redistribute(const Where& at) {
   const index_t wanted = elements_of(at, at.ranks);
   index_t height = 1;

@@ -23,7 +23,7 @@ class Bench final : public app::Subcommand {
   int run(const Comm& world) const override;
 
  private:
-  /// What the options ask of these ranks that cannot be.
+  /// Why these ranks cannot run the options; empty if they can.
   std::string complaint(const Comm& world) const;
   Row measure_row(const Comm& world, const Raw* raw, const Where& at, const Plan& plan,
                   std::optional<ReduceOp> op) const;
@@ -57,7 +57,7 @@ std::vector<Row> Bench::measure_rows(const Comm& world, const Raw* raw) const {
       for (const index_t bytes : options_.sizes) {
         const Where at{world.rank(), world.size(), root, bytes, dtype, op.value_or(ReduceOp::sum)};
         const Plan plan = options_.what->plan(at);
-        if (plan.count == last_count) continue;  // too small to differ from the one before
+        if (plan.count == last_count) continue;  // rounds to the previous size
         last_count = plan.count;
         try {
           rows.push_back(measure_row(world, raw, at, plan, op));

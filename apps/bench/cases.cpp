@@ -119,10 +119,10 @@ Plan plan_all_to_all(const Where& at) {
   return plan;
 }
 
-/// How many units a rank sends to another, and receives from it: none, one or two.
+/// The number of units between two ranks in either direction: 0, 1 or 2.
 index_t weight(int from, int to) { return (from + to + 1) % 3; }
 
-/// What all ranks before `to` get of what `from` sends.
+/// The number of units from `from` to all ranks before `to`.
 index_t weight_before(int from, int to) {
   index_t total = 0;
   for (int rank = 0; rank < to; ++rank) total += weight(from, rank);
@@ -206,13 +206,13 @@ std::span<const Case> all_cases() { return cases; }
 const Case& find_case(std::string_view name) {
   const auto* found =
       std::find_if(cases.begin(), cases.end(), [&](const Case& each) { return each.name == name; });
-  require(found != cases.end(), "bench: there is no '{}'; there are {}", name, case_names());
+  require(found != cases.end(), "bench: there is no '{}'; calls are {}", name, case_names());
   return *found;
 }
 
 bool Case::takes(DType dtype) const {
   if (kind != Kind::halo && kind != Kind::redistribute) return true;
-  return dtype >= DType::f32 && dtype <= DType::c128;  // what arrays are made of
+  return dtype >= DType::f32 && dtype <= DType::c128;  // the element types of arrays
 }
 
 index_t elements_of(const Where& at, index_t parts) {

@@ -27,40 +27,39 @@ enum class Kind {
   redistribute,
 };
 
-/// Whether a call writes to where it reads.
+/// Whether a call writes its result over its input.
 enum class Form { out_of_place, in_place };
 
-/// One point of a measurement, seen by one rank.
+/// One measurement on one rank.
 struct Where {
   int rank = 0;
   int ranks = 1;
   int root = 0;
-  /// About how many; the plan says exactly.
+  /// Approximate; the plan has the exact number.
   index_t bytes = 0;
   DType dtype = DType::f32;
   ReduceOp op = ReduceOp::sum;
 };
 
-/// A call on memory that is given, to be repeated.
+/// A repeatable call on given memory.
 struct Bound {
   std::function<void()> run;
-  /// Copies the result to `out` where the call leaves it elsewhere; may be null.
+  /// Copies the result to `out` if the call stores it elsewhere; may be null.
   std::function<void()> collect;
 };
 
-/// What one rank does at one point.
+/// The call of one rank in one measurement.
 struct Plan {
-  /// What bandwidths are computed from, and the number of elements that is shown with it. The same
-  /// on all ranks.
+  /// The bytes for bandwidths and the number of elements in the table. The same on all ranks.
   index_t bytes = 0;
   index_t count = 0;
-  /// What this rank brings and what it must get.
+  /// The input and the expected output of this rank.
   std::vector<Piece> in;
   std::vector<Piece> out;
-  /// Where these begin, in elements, in the one memory of a call in place.
+  /// Their offsets, in elements, in the buffer of an in-place call.
   index_t in_offset = 0;
   index_t out_offset = 0;
-  /// Of calls whose parts are uneven.
+  /// For calls with uneven parts.
   Parts sent;
   Parts received;
   std::function<Bound(const Comm& comm, BufferRef in, BufferRef out)> bind;
@@ -73,7 +72,7 @@ struct Case {
   bool has_root = false;
   bool out_of_place = true;
   bool in_place = false;
-  /// Bus bandwidth over bandwidth, for a number of ranks.
+  /// Bus bandwidth / bandwidth for a number of ranks.
   double (*factor)(int ranks);
   Plan (*plan)(const Where& at);
 
@@ -81,10 +80,10 @@ struct Case {
 };
 
 std::span<const Case> all_cases();
-/// Throws ArgumentError, with all names, if there is none.
+/// Throws ArgumentError with all names if there is no such case.
 const Case& find_case(std::string_view name);
 
-/// How many elements of one size `at.bytes` are, divided into `parts`; at least one.
+/// The number of elements in each of `parts` parts of `at.bytes`; at least one.
 index_t elements_of(const Where& at, index_t parts);
 
 // In array_cases.cpp.

@@ -1,5 +1,7 @@
 #include "bench/data.hpp"
 
+#include "core/hash.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <complex>
@@ -9,27 +11,25 @@
 namespace weft::bench {
 namespace {
 
-// Elements repeat after this many, which lets large buffers be filled by copying. It is prime: no
-// transport cuts its messages at multiples of it.
+// The period of the elements, which allows large buffers to be filled by copying. It is prime, so
+// that no transport splits messages at multiples of it.
 constexpr index_t period = 65521;
 
-// Sums stay within what an i8 holds, and with it every other type.
+// Sums fit into an i8, and so into every other type.
 constexpr std::int64_t largest_sum = 127;
-// Averages are made of two numbers each.
+// Averages are formed from pairs of ranks.
 constexpr std::int64_t largest_average_sum = 64;
 // 2^6 fits into an i8, and so do the parts of (2+i)^6.
 constexpr int most_factors = 6;
 
 std::uint64_t mixed(int rank, index_t i) {
-  std::uint64_t x = static_cast<std::uint64_t>(i) * 1000003U + static_cast<std::uint64_t>(rank) + 1;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
+  return detail::mix_bits(static_cast<std::uint64_t>(i) * 1000003U +
+                          static_cast<std::uint64_t>(rank) + 1);
 }
 
 bool is_unsigned(DType dtype) { return dtype >= DType::u8; }
 
-/// Within -most ... most, or 0 ... most for types that have no sign.
+/// From -most to most, or from 0 to most for unsigned types.
 Number number_within(DType dtype, std::uint64_t random, std::int64_t most) {
   const auto within = [&](std::uint64_t bits) {
     const std::int64_t least = is_unsigned(dtype) ? 0 : -most;
@@ -38,7 +38,7 @@ Number number_within(DType dtype, std::uint64_t random, std::int64_t most) {
   return {within(random & 0xffffffffU), is_complex_type(dtype) ? within(random >> 32) : 0};
 }
 
-/// Up to which all whole numbers are exact, as far as 32 bits of chance reach.
+/// The largest value up to which all integers are exact, at most 32 bits.
 std::int64_t largest_whole(DType dtype) {
   switch (dtype) {
     case DType::f16: return (1 << 11) - 1;
@@ -51,13 +51,13 @@ std::int64_t largest_whole(DType dtype) {
 
 std::int64_t random_bits(int rank, index_t i) { return static_cast<std::int64_t>(mixed(rank, i)); }
 
-/// For data that is only moved.
+/// For data that are moved only.
 Number anything(DType dtype, int rank, index_t i) {
   if (is_integer(dtype)) return {random_bits(rank, i), 0};
   return number_within(dtype, mixed(rank, i), largest_whole(dtype));
 }
 
-/// What one of many ranks adds: where there are more ranks than the sum may be, most add nothing.
+/// The summand of a rank. With more ranks than the largest sum, most add zero.
 Number summand(DType dtype, int rank, int ranks, index_t i) {
   const std::int64_t stride = (ranks + largest_sum - 1) / largest_sum;
   if ((rank + i) % stride != 0) return {};
@@ -69,7 +69,7 @@ Number average(DType dtype, int ranks, index_t i) {
   return number_within(dtype, mixed(-1, i), largest_average_sum / ranks);
 }
 
-/// Pairs of ranks lie as far above the average as below it, so that the sum can be divided.
+/// Pairs of ranks have values symmetric about the average, so that the sum is divisible.
 Number around_average(DType dtype, int rank, int ranks, index_t i) {
   const Number middle = average(dtype, ranks, i);
   if (rank == ranks - 1 && ranks % 2 != 0) return middle;
@@ -79,8 +79,8 @@ Number around_average(DType dtype, int rank, int ranks, index_t i) {
   return {middle.re + sign * away.re, middle.im + sign * away.im};
 }
 
-/// 1 or 2, with a sign if the type has one; complex numbers are 1 or 2+i, no power of which has a
-/// part that is zero: the sign of a zero would depend on the order of the factors.
+/// 1 or 2, with a sign for signed types; complex numbers are 1 or 2+i, whose powers have no zero
+/// part: the sign of a zero would depend on the order of the factors.
 Number factor(DType dtype, int rank, int ranks, index_t i) {
   const int stride = std::max(3, (ranks + most_factors - 1) / most_factors);
   const bool is_large = (rank + i) % stride == 0;
@@ -104,7 +104,7 @@ Number combine(ReduceOp op, Number a, Number b) {
   return {a.re ^ b.re, 0};
 }
 
-/// A small whole number as a 16-bit float with `fraction` bits after the leading one.
+/// A small integer as a 16-bit float with `fraction` bits after the leading one.
 std::uint16_t small_float_bits(std::int64_t value, int fraction, int bias) {
   if (value == 0) return 0;
   const auto size = static_cast<std::uint64_t>(value < 0 ? -value : value);
@@ -181,7 +181,7 @@ void Data::fill(std::span<std::byte> bytes, const Piece& piece) const {
     }
   });
   auto done = static_cast<std::size_t>(std::min(piece.count, period) * size_of(dtype_));
-  while (done < bytes.size()) {  // all that is done so far is a whole number of periods
+  while (done < bytes.size()) {  // the filled part is a whole number of periods
     const std::size_t more = std::min(done, bytes.size() - done);
     std::memcpy(bytes.data() + done, bytes.data(), more);
     done += more;

@@ -1,11 +1,10 @@
 #pragma once
 
-// The numbers that are sent, and those that must arrive. They are small whole numbers made from
-// rank and index, so that every result is exact in every element type and in whatever order a
-// transport adds: the one right result is found here, with 64-bit integers, and compared bit by
-// bit.
+// The data that ranks send, and the expected results. Values are small integers computed from rank
+// and index, so that every result is exact in every element type and in any order of additions. The
+// expected result is computed with 64-bit integers and compared bit by bit.
 
-#include <weft/comm/transport.hpp>
+#include <weft/comm/reduce_op.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -14,10 +13,10 @@
 
 namespace weft::bench {
 
-/// Stands for a rank where the elements are the reduction over all ranks.
+/// In place of a rank: the elements are the reduction over all ranks.
 inline constexpr int reduced = -1;
 
-/// Consecutive elements of what a rank sends, or of what becomes of all ranks' data.
+/// Consecutive elements of a rank's data, or of the reduction over all ranks.
 struct Piece {
   int source = 0;
   index_t first = 0;
@@ -26,7 +25,7 @@ struct Piece {
 
 index_t count_of(std::span<const Piece> pieces);
 
-/// What an element is made from. Only complex types have an imaginary part.
+/// An element as integers. Only complex types have an imaginary part.
 struct Number {
   std::int64_t re = 0;
   std::int64_t im = 0;
@@ -35,14 +34,14 @@ struct Number {
 
 class Data {
  public:
-  /// Without an op, the data is only moved.
+  /// Without an op, data are moved only.
   Data(DType dtype, std::optional<ReduceOp> op, int ranks)
       : dtype_(dtype), op_(op), ranks_(ranks) {}
 
   DType dtype() const { return dtype_; }
   /// Element `i` of a source.
   Number number(int source, index_t i) const;
-  /// The elements of the pieces, one piece after the other, in the type's own bits.
+  /// The elements of all pieces, concatenated, in the representation of the type.
   std::vector<std::byte> make(std::span<const Piece> pieces) const;
 
  private:
@@ -54,7 +53,7 @@ class Data {
   int ranks_;
 };
 
-/// How many elements of `element_bytes` differ in any bit. Both have the same length.
+/// The number of elements of `element_bytes` that differ in any bit. Both have the same length.
 index_t count_different(std::span<const std::byte> a, std::span<const std::byte> b,
                         index_t element_bytes);
 

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Null for what is absent.
+/// Null if absent.
 template <class T>
 Json maybe(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

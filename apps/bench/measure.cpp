@@ -4,25 +4,25 @@
 #include <weft/core/stream.hpp>
 
 #include "bench/memory.hpp"
+#include "bench/timing.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace weft::bench {
 namespace {
 
 using Call = std::function<void()>;
 
-// Without --iters: this long in all, and so many calls.
-constexpr double enough_seconds = 0.1;
-constexpr double fewest_calls = 20;
-constexpr double most_calls = 1000;
+// Without --iters: as many calls as fit into target_seconds, within these limits.
+constexpr double target_seconds = 0.1;
+constexpr double min_calls = 20;
+constexpr double max_calls = 1000;
 constexpr int trial_calls = 3;
 
-// What is compared is timed in turn, so that both see the same disturbances.
+// Rounds alternate, so that disturbances of the machine affect both sides.
 constexpr int compare_rounds = 9;
 
-/// A call as it is timed: by itself, or several of them in a graph.
+/// The timed unit: one call, or several in a graph.
 class Work {
  public:
   Work(Device device, Call call, int in_graph) : device_(device), call_(std::move(call)) {
@@ -46,12 +46,9 @@ class Work {
 
   /// Per call, on the slowest rank.
   double seconds(const Comm& world, int times) const {
-    using Clock = std::chrono::steady_clock;
     world.barrier();
-    const auto start = Clock::now();
-    run(times);
-    const std::chrono::duration<double> mine = Clock::now() - start;
-    return world.allreduce(mine.count(), ReduceOp::max) / times / calls_;
+    const double mine = bench::seconds([&] { run(times); });
+    return world.allreduce(mine, ReduceOp::max) / times / calls_;
   }
 
  private:
@@ -61,27 +58,20 @@ class Work {
   std::optional<Graph> graph_;
 };
 
-/// How often to call in each of `rounds`; the same on all ranks.
+/// The number of calls in each of `rounds`; the same on all ranks.
 int calls_per_round(const Comm& world, const Options& options, const Work& work, int rounds) {
   if (options.iters) return *options.iters;
-  const double calls = enough_seconds / work.seconds(world, trial_calls);
-  return static_cast<int>(std::clamp(calls, fewest_calls, most_calls) / rounds + 1);
+  const double calls = target_seconds / work.seconds(world, trial_calls);
+  return static_cast<int>(std::clamp(calls, min_calls, max_calls) / rounds + 1);
 }
 
 Cell compare(const Comm& world, const Work& ours, const Work& theirs, int calls, index_t bytes,
              double factor) {
-  std::vector<double> our_times;
-  std::vector<double> their_times;
-  std::vector<double> ratios;
-  std::vector<double> differences;
-  for (int round = 0; round < compare_rounds; ++round) {
-    our_times.push_back(ours.seconds(world, calls));
-    their_times.push_back(theirs.seconds(world, calls));
-    ratios.push_back(our_times.back() / their_times.back());
-    differences.push_back(our_times.back() - their_times.back());
-  }
-  Cell cell = make_cell(median(our_times), bytes, factor);
-  cell.raw = RawTimes{median(their_times) * 1e6, median(ratios), median(differences) * 1e6};
+  const PairedTimes times = time_in_turn(
+      compare_rounds, [&] { return ours.seconds(world, calls); },
+      [&] { return theirs.seconds(world, calls); });
+  Cell cell = make_cell(median(times.ours), bytes, factor);
+  cell.raw = RawTimes{median(times.baseline) * 1e6, times.ratio(), times.difference() * 1e6};
   return cell;
 }
 
@@ -107,7 +97,7 @@ Cell time_calls(const Comm& world, const Options& options, const Raw* raw, const
   return compare(world, ours, theirs, calls, plan.bytes, factor);
 }
 
-/// On fresh memory, so that no result of a call before can pass for one of this.
+/// Uses fresh memory, so that the result of an earlier call cannot pass for a correct one.
 index_t count_wrong(const Comm& world, const Options& options, const Plan& plan, const Data& data,
                     Form form) {
   CallMemory memory(plan, data, form, world.device());

@@ -9,7 +9,7 @@
 
 namespace weft::bench {
 
-/// Memory on a device between two guards, which tell of writes beyond its ends.
+/// Device memory between two guards that detect writes beyond its ends.
 class Guarded {
  public:
   static constexpr index_t guard_bytes = 256;
@@ -18,10 +18,10 @@ class Guarded {
 
   std::byte* data() { return buffer_.data() + guard_bytes; }
   index_t bytes() const { return buffer_.size() - 2 * guard_bytes; }
-  /// Sets the contents, and the guards.
+  /// Sets the contents and the guards.
   void write(std::span<const std::byte> contents);
   std::vector<std::byte> read() const;
-  /// How many elements of the guards were written to.
+  /// The number of overwritten guard elements.
   index_t damage(index_t element_bytes) const;
 
  private:
@@ -30,17 +30,17 @@ class Guarded {
   Buffer<std::byte> buffer_;
 };
 
-/// What one rank sends and receives in one call: the memory, and what must be in it afterwards.
+/// The buffers of one rank in one call, and their expected contents.
 class CallMemory {
  public:
   CallMemory(const Plan& plan, const Data& data, Form form, Device device);
 
   BufferRef in() { return memory(input_memory(), in_first_, in_count_); }
   BufferRef out() { return memory(memory_, out_first_, out_count_); }
-  /// Puts the input in, and into the rest of the output what cannot be right.
+  /// Sets the input, and fills the rest of the output with wrong values.
   void prepare();
-  /// Counts elements that are not what they must be, in the output and in an input that is apart
-  /// from it, and elements of their guards.
+  /// Counts wrong elements of the output, changed elements of a separate input, and overwritten
+  /// guard elements.
   index_t count_wrong();
 
  private:

@@ -25,7 +25,7 @@ Enum parse_name(const std::string& name, int count, const char* what) {
     if (to_string(value) == name) return value;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(value));
   }
-  refuse("bench: there is no {} '{}'; there are {} and all", what, name, names);
+  refuse("bench: unknown {} '{}'; use {} or all", what, name, names);
 }
 
 /// The enumerators of lists of names; all of them for "all".
@@ -48,7 +48,7 @@ bool says_all(const std::vector<std::string>& names) {
   return names == std::vector<std::string>{"all"};
 }
 
-/// Every dtype with every op. Where one of the two is "all", pairs that do not exist are left out.
+/// Every dtype with every op. "all" skips invalid pairs.
 std::vector<Options::Type> parse_types(const OptionTexts& texts, const Case& what) {
   std::vector<Options::Type> types;
   for (const DType dtype : parse_list<DType>(texts.dtypes, dtypes, "dtype")) {
@@ -155,7 +155,7 @@ Options understand(const OptionTexts& texts) {
   const Case& what = find_case(texts.what);
   options.what = &what;
   options.sizes = sweep(parse_bytes(texts.min), parse_bytes(texts.max), texts.factor);
-  require(texts.ops.empty() || what.reduces, "bench: {} reduces nothing, so --op means nothing",
+  require(texts.ops.empty() || what.reduces, "bench: {} has no --op, since it reduces nothing",
           what.name);
   require(texts.root.empty() || what.has_root, "bench: {} has no root", what.name);
   options.types = parse_types(texts, what);

@@ -12,19 +12,19 @@ namespace weft::bench {
 
 enum class Forms { out_of_place, in_place, both };
 
-/// What the user asked `weft bench` for.
+/// The parsed options of `weft bench`.
 struct Options {
   const Case* what = nullptr;
   std::vector<index_t> sizes;
-  /// Those pairs that exist.
+  /// The valid pairs.
   struct Type {
     DType dtype;
     std::optional<ReduceOp> op;
   };
   std::vector<Type> types;
-  /// Empty for all ranks, one after the other.
+  /// Empty for all ranks in turn.
   std::optional<int> root = 0;
-  /// Timed calls; as many as are worth it unless given.
+  /// Timed calls; by default depending on their time.
   std::optional<int> iters;
   int warmup = 5;
   int checks = 1;
@@ -37,7 +37,7 @@ struct Options {
   bool wants(Form form) const;
 };
 
-/// The options as they are written.
+/// The options on the command line.
 struct OptionTexts {
   std::string what;
   std::string min = "8";
@@ -56,7 +56,7 @@ struct OptionTexts {
 };
 
 CLI::App* declare_options(CLI::App& weft, OptionTexts& texts);
-/// Throws ArgumentError where they make no sense.
+/// Throws ArgumentError if an option is invalid.
 Options understand(const OptionTexts& texts);
 
 }  // namespace weft::bench

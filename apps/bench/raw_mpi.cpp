@@ -18,7 +18,7 @@ void check(int code) {
   throw CommError(fmt::format("the bare call of MPI failed: {}", std::string(text)));
 }
 
-/// MPI_DATATYPE_NULL for what MPI does not know.
+/// MPI_DATATYPE_NULL if MPI has no such type.
 MPI_Datatype mpi_type(DType dtype) {
   switch (dtype) {
     case DType::f16:
@@ -39,7 +39,7 @@ MPI_Datatype mpi_type(DType dtype) {
   return MPI_UINT64_T;
 }
 
-/// MPI_OP_NULL for what MPI does not know.
+/// MPI_OP_NULL if MPI has no such operation.
 MPI_Op mpi_op(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum: return MPI_SUM;
@@ -54,7 +54,7 @@ MPI_Op mpi_op(ReduceOp op) {
   return MPI_OP_NULL;
 }
 
-/// Parts in the numbers of MPI.
+/// Counts and offsets of parts as MPI takes them.
 struct IntParts {
   std::vector<int> counts;
   std::vector<int> offsets;
@@ -95,7 +95,7 @@ class RawMpi final : public Raw {
         if (in_place_here) from = MPI_IN_PLACE;
         return [=] { check(MPI_Reduce(from, to, count, type, op, root, comm)); };
       case Kind::reduce_scatter:
-        if (in_place) {  // MPI leaves the result where the input begins
+        if (in_place) {  // MPI stores the result at the start of the input
           to = in.data;
           from = MPI_IN_PLACE;
         }

@@ -16,7 +16,7 @@ void check(ncclResult_t code) {
   throw CommError(fmt::format("the bare call of NCCL failed: {}", ncclGetErrorString(code)));
 }
 
-/// Complex numbers and 16-bit integers are not among them.
+/// NCCL has no complex numbers and no 16-bit integers.
 std::optional<ncclDataType_t> nccl_type(DType dtype) {
   switch (dtype) {
     case DType::f16: return ncclFloat16;
@@ -51,8 +51,7 @@ std::optional<ncclRedOp_t> nccl_op(ReduceOp op) {
   return {};
 }
 
-/// What a group of sends and receives is made of, in bytes. Where NCCL has no call for all of it,
-/// this is how it is done.
+/// The sends and receives of a group, in bytes, for collectives that NCCL does not have.
 struct Message {
   int peer;
   std::byte* data;

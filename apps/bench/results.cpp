@@ -34,10 +34,4 @@ Cell make_cell(double seconds, index_t bytes, double factor) {
   return cell;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 }  // namespace weft::bench

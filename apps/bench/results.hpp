@@ -9,12 +9,12 @@ namespace weft::bench {
 /// Times in microseconds, the largest over all ranks.
 struct RawTimes {
   double time_us = 0;
-  /// Ours over theirs and ours less theirs, in the median round.
+  /// Medians over the rounds of ours / theirs and ours - theirs.
   double ratio = 0;
   double difference_us = 0;
 };
 
-/// What was found out about a call in one form.
+/// The result of one call in one form.
 struct Cell {
   double time_us = 0;
   /// In GB (10^9 bytes) per second.
@@ -35,8 +35,8 @@ struct Row {
   std::optional<Cell> in_place;
 };
 
-/// Below this, what a call costs beyond the bare one is told in microseconds; from it on, as a
-/// ratio.
+/// Overhead over the bare call is reported in microseconds below this size, and as a ratio from it
+/// on.
 inline constexpr index_t large_bytes = 64 * 1024;
 
 struct Summary {
@@ -50,7 +50,5 @@ Summary summarize(const std::vector<Row>& rows);
 
 /// A cell without its check and comparison.
 Cell make_cell(double seconds, index_t bytes, double factor);
-
-double median(std::vector<double> values);
 
 }  // namespace weft::bench

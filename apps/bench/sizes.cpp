@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view suffixes = "KMG";
 
-/// How often the suffix multiplies by 1024; negative if it is none.
+/// The power of 1024 of a suffix; negative if it is not one.
 int power_of(std::string_view suffix) {
   if (suffix.empty()) return 0;
   if (suffix.size() > 1) return -1;
@@ -27,9 +27,9 @@ index_t parse_bytes(std::string_view text) {
   require(error == std::errc() && power >= 0,
           "'{}' is not a size: use a number, or one with K, M or G", text);
   for (int i = 0; i < power; ++i) {
-    require(!__builtin_mul_overflow(bytes, 1024, &bytes), "{} bytes are too many", text);
+    require(!__builtin_mul_overflow(bytes, 1024, &bytes), "size {} is too large", text);
   }
-  require(bytes > 0, "a size of {} bytes cannot be measured", text);
+  require(bytes > 0, "sizes must be positive, got {}", text);
   return bytes;
 }
 

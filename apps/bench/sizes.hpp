@@ -12,10 +12,10 @@ namespace weft::bench {
 /// or zero.
 index_t parse_bytes(std::string_view text);
 
-/// The same in the other direction, exactly: 65536 is "64K", 1000 is "1000".
+/// The inverse, without rounding: 65536 is "64K", 1000 is "1000".
 std::string bytes_text(index_t bytes);
 
-/// From `min` to `max`, each `factor` times the one before. Throws ArgumentError unless that ends.
+/// From `min` to `max` in steps of `factor`. Throws ArgumentError if there are too many or none.
 std::vector<index_t> sweep(index_t min, index_t max, index_t factor);
 
 }  // namespace weft::bench

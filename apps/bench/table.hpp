@@ -6,7 +6,7 @@
 
 namespace weft::bench {
 
-/// What results are compared with: a name, or the reason why there is nothing.
+/// The name of the library that results are compared with, or the reason for its absence.
 struct Comparison {
   std::string name;
   std::string reason;

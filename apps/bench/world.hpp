@@ -11,11 +11,11 @@ struct RankFacts {
   int pid = 0;
   std::string device;
   std::string device_name;
-  /// Tells the devices of a host apart.
+  /// Unique on a host.
   std::string device_id;
 };
 
-/// What a measurement was made on.
+/// The ranks and devices of a measurement.
 struct World {
   std::string version;
   /// In UTC.
@@ -24,14 +24,14 @@ struct World {
   Route route;
   std::vector<RankFacts> ranks;
   std::string sharing;
-  /// What figures must not be taken for.
+  /// Limits of what the numbers mean.
   std::vector<std::string> warnings;
 };
 
-/// Collective; every rank knows all of it.
+/// Collective; the same on all ranks.
 World describe_world(const Comm& world);
 
-/// How many ranks are on how many devices, in words.
+/// A text such as "3 ranks share 2 GPUs".
 std::string sharing_text(const std::vector<RankFacts>& ranks, DeviceKind kind);
 int distinct_devices(const std::vector<RankFacts>& ranks);
 

@@ -54,7 +54,7 @@ std::optional<index_t> limit_reached(const Solution<double>& solution) {
 
 namespace {
 
-// A number of iterations that nobody waits for is a mistake.
+// More iterations than anybody waits for are a mistake.
 constexpr index_t most_iterations = 1'000'000'000;
 constexpr index_t smallest_extent = 8;
 constexpr double most_noise = 10;
@@ -83,7 +83,7 @@ std::string names_of_demos(bool (*is_wanted)(const Demo&)) {
 
 bool takes_noise(const Demo& demo) { return demo.noise.has_value(); }
 
-/// What a user gave on the command line.
+/// The options on the command line.
 struct DemoTexts {
   std::string name = demos().front().name;
   std::string shape;
@@ -93,7 +93,7 @@ struct DemoTexts {
   bool has_no_report = false;
   bool is_quiet = false;
 
-  /// The options that the claims of a demo depend on.
+  /// The options that the checks of a demo depend on.
   std::string given() const {
     std::string text;
     if (!shape.empty()) text += " --shape " + shape;
@@ -137,7 +137,7 @@ class DemoCommand final : public Subcommand {
     const auto found = std::find_if(demos().begin(), demos().end(),
                                     [&](const Demo& demo) { return demo.name == texts_.name; });
     if (found == demos().end()) {
-      refuse("there is no demo '{}'; there are {}", texts_.name,
+      refuse("unknown demo '{}'; demos are {}", texts_.name,
              names_of_demos([](const Demo&) { return true; }));
     }
     demo_ = &*found;
@@ -163,19 +163,19 @@ class DemoCommand final : public Subcommand {
     const DemoResult result = demo_->run(world, options_, report);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (const Claim& claim : result.claims) {
-      print(world, "{} {:<58} {:.4g} < {:.4g}\n", claim.holds() ? "ok  " : "FAIL", claim.what,
-            claim.value, claim.limit);
+    for (const Check& check : result.checks) {
+      print(world, "{} {:<58} {:.4g} < {:.4g}\n", check.passed() ? "ok  " : "FAIL", check.what,
+            check.value, check.limit);
     }
     write(world, report, result, seconds);
-    const auto failed = std::count_if(result.claims.begin(), result.claims.end(),
-                                      [](const Claim& claim) { return !claim.holds(); });
+    const auto failed = std::count_if(result.checks.begin(), result.checks.end(),
+                                      [](const Check& check) { return !check.passed(); });
     const std::string see = report_.empty() ? "" : "; see " + report_;
     if (failed == 0) {
       print(world, "all checks passed in {:.1f} s{}\n", seconds, see);
       return 0;
     }
-    print(world, "{} of {} checks FAILED in {:.1f} s{}\n", failed, result.claims.size(), seconds,
+    print(world, "{} of {} checks FAILED in {:.1f} s{}\n", failed, result.checks.size(), seconds,
           see);
     print(world, "{}", advice(result));
     return 1;
@@ -214,7 +214,7 @@ class DemoCommand final : public Subcommand {
             options_.noise);
   }
 
-  /// What a user can do about claims that do not hold.
+  /// Advice on checks that failed.
   std::string advice(const DemoResult& result) const {
     std::string text;
     if (result.reached_limit) {
@@ -225,7 +225,8 @@ class DemoCommand final : public Subcommand {
     }
     const std::string given = texts_.given();
     if (!given.empty()) {
-      text += fmt::format("the checks are made for the default options; this run had{}\n", given);
+      text += fmt::format("the limits of the checks hold for the default options; this run had{}\n",
+                          given);
     }
     return text;
   }
@@ -233,17 +234,17 @@ class DemoCommand final : public Subcommand {
   void write(const Comm& world, HtmlReport& report, const DemoResult& result,
              double seconds) const {
     add_messages(report, world.stats());
-    add_claims(report, result.claims);
+    add_checks(report, result.checks);
     report.paragraph(fmt::format("It took {:.1f} seconds.", seconds));
-    std::string complaint;
+    std::string failure;
     if (world.rank() == 0 && !report_.empty()) {
       try {
         report.write(report_);
       } catch (const std::exception& error) {
-        complaint = error.what();
+        failure = error.what();
       }
     }
-    world.agree(complaint);
+    world.agree(failure);
   }
 
   DemoTexts texts_;

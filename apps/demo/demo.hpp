@@ -1,10 +1,11 @@
 #pragma once
 
-// Problems with a known answer that `weft demo` makes up, solves and checks.
+// Problems with known answers that `weft demo` generates, solves and checks.
 
 #include <weft/comm/comm.hpp>
-#include <weft/io/report.hpp>
 #include <weft/solve/solver.hpp>
+
+#include "report/report.hpp"
 
 #include <optional>
 #include <string>
@@ -13,47 +14,47 @@
 namespace weft::app {
 
 struct DemoOptions {
-  /// Of the model; empty for the demo's own.
+  /// Shape of the model; empty for the default.
   std::vector<index_t> shape;
-  /// Of each inversion; the demo's own if not given.
+  /// Limit for each inversion; by default, that of the demo.
   std::optional<index_t> iterations;
-  /// Relative to the data, in demos that take it.
+  /// Relative to the data, for demos with noise.
   double noise = 0;
   bool progress = true;
 };
 
-/// What a demo claims about its result: `value` is below `limit`.
-struct Claim {
+/// A check of a result: it passes if `value` is below `limit`.
+struct Check {
   std::string what;
   double value;
   double limit;
 
-  bool holds() const { return value < limit; }  // and not if it is NaN
+  bool passed() const { return value < limit; }  // false for NaN
 };
 
 /// The result of a demo.
 struct DemoResult {
-  std::vector<Claim> claims;
-  /// The limit of iterations, if a solver stopped there before it converged.
+  std::vector<Check> checks;
+  /// The iteration limit, if a solver reached it before it converged.
   std::optional<index_t> reached_limit;
 };
 
-/// The limit of iterations, if the solver stopped there before it converged.
+/// The iteration limit, if the solver reached it before it converged.
 std::optional<index_t> limit_reached(const Solution<double>& solution);
 
 struct Demo {
   std::string name;
   std::string summary;
-  /// Names of the model's axes, as --shape takes them, and their default extents.
+  /// Names of the model's axes for --shape, and their default extents.
   std::string axes;
   std::vector<index_t> shape;
-  /// Of the data, relative to them; none in demos that need exact data.
+  /// Default noise relative to the data; none in demos with exact data.
   std::optional<double> noise;
-  /// Collective. Only what rank 0 adds to the report is kept.
+  /// Collective. Only the report of rank 0 is written.
   DemoResult (*run)(const Comm& world, const DemoOptions& options, HtmlReport& report);
 };
 
-/// The first one is run if none is named.
+/// The first one is the default.
 const std::vector<Demo>& demos();
 
 DemoResult run_poststack(const Comm& world, const DemoOptions& options, HtmlReport& report);

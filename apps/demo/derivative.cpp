@@ -54,7 +54,7 @@ DemoResult run_derivative(const Comm& world, const DemoOptions& options, HtmlRep
                  .series = {residuals_of("cgls", solution.history)},
                  .y_scale = AxisScale::logarithmic});
   add_operator_times(report, times);
-  return {.claims = {{"relative error of the array", error, 1e-6}},
+  return {.checks = {{"relative error of the array", error, 1e-6}},
           .reached_limit = limit_reached(solution)};
 }
 

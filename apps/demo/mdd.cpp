@@ -95,7 +95,7 @@ DemoResult run_mdd(const Comm& world, const DemoOptions& options, HtmlReport& re
                  .series = {residuals_of("cgls", solution.history)},
                  .y_scale = AxisScale::logarithmic});
   add_operator_times(report, times);
-  return {.claims = {{"relative residual", solution.residual_norm / norm(data), 1e-3},
+  return {.checks = {{"relative residual", solution.residual_norm / norm(data), 1e-3},
                      {"relative error of the response", relative_error(solution.x, truth), 0.05}},
           .reached_limit = limit_reached(solution)};
 }

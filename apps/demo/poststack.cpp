@@ -170,7 +170,7 @@ DemoResult run_poststack(const Comm& world, const DemoOptions& options, HtmlRepo
 
   const double start = relative_error(background, truth);
   DemoResult result;
-  result.claims = {
+  result.checks = {
       {"error of the smooth model, over that of the background", attempts[1].error / start, 0.8},
       {"error of the layered model, over that of the background", attempts[2].error / start, 0.6},
       {"error of the layered model, over that of the smooth one",

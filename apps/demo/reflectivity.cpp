@@ -67,7 +67,7 @@ DemoResult run_reflectivity(const Comm& world, const DemoOptions& options, HtmlR
                             residuals_of("FISTA", sparse.history)},
                  .y_scale = AxisScale::logarithmic});
   add_operator_times(report, times);
-  return {.claims = {{"relative error of the sparse reflections", sparse_error, 0.3},
+  return {.checks = {{"relative error of the sparse reflections", sparse_error, 0.3},
                      {"the same, over that of least squares", sparse_error / spread_error, 0.3}},
           .reached_limit = limit_reached(sparse)};
 }

@@ -30,7 +30,7 @@ void add_operator_times(HtmlReport& report, const OperatorTimes& times) {
                     fmt::format("{:.3f}", time->forward_seconds + time->adjoint_seconds)});
   }
   report.heading("Time per operator", 2);
-  report.paragraph("On rank 0, with what it waited for other ranks.");
+  report.paragraph("On rank 0, including the time it waited for other ranks.");
   report.table(rows);
 }
 
@@ -44,17 +44,17 @@ void add_messages(HtmlReport& report, const Stats& stats) {
                     fmt::format("{:.4f}", each.seconds)});
   }
   report.heading("Messages", 2);
-  report.paragraph("Of rank 0 on the communicator of all ranks.");
+  report.paragraph("On rank 0, on the communicator of all ranks.");
   report.table(rows);
 }
 
-void add_claims(HtmlReport& report, const std::vector<Claim>& claims) {
-  std::vector<std::vector<std::string>> rows = {{"what", "value", "must be below", "holds"}};
-  for (const Claim& claim : claims) {
-    rows.push_back({claim.what, fmt::format("{:.4g}", claim.value),
-                    fmt::format("{:.4g}", claim.limit), claim.holds() ? "yes" : "NO"});
+void add_checks(HtmlReport& report, const std::vector<Check>& checks) {
+  std::vector<std::vector<std::string>> rows = {{"check", "value", "limit", "passed"}};
+  for (const Check& check : checks) {
+    rows.push_back({check.what, fmt::format("{:.4g}", check.value),
+                    fmt::format("{:.4g}", check.limit), check.passed() ? "yes" : "NO"});
   }
-  report.heading("What was checked", 2);
+  report.heading("Checks", 2);
   report.table(rows);
 }
 

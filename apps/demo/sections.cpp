@@ -11,7 +11,7 @@ template <std::floating_point T>
 Section section(const DistributedArray<T>& x, int axis, index_t at, bool transposed) {
   const Layout& layout = x.layout();
   const Shape& shape = layout.shape();
-  require(shape.ndim() == 3, "section: an array of {} has no planes", to_string(shape));
+  require(shape.ndim() == 3, "section: the array must have three axes, got {}", to_string(shape));
   const int row_axis = axis == 0 ? 1 : 0;
   const int column_axis = axis == 2 ? 1 : 2;
   Section plane;

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <weft/array/distributed_array.hpp>
-#include <weft/io/report.hpp>
+
+#include "report/report.hpp"
 
 #include <concepts>
 #include <string>
@@ -16,7 +17,7 @@ struct Section {
   index_t columns = 0;
 };
 
-/// The plane where `axis` has the place `at`; with `transposed`, its last axis runs downwards.
+/// The plane at index `at` of `axis`; with `transposed`, its last axis points down.
 /// Collective: one reduction of the plane.
 template <std::floating_point T>
 Section section(const DistributedArray<T>& x, int axis, index_t at, bool transposed = false);

@@ -10,7 +10,7 @@
 
 namespace weft::app {
 
-/// What applying one operator took this rank.
+/// The time of one operator on this rank.
 struct OperatorTime {
   std::string name;
   index_t forwards = 0;
@@ -22,7 +22,7 @@ struct OperatorTime {
 /// Collects the times of operators.
 class OperatorTimes {
  public:
-  /// The same operator, timed. On a GPU, waits for it each time.
+  /// The operator with timing. On a GPU, synchronizes after each apply.
   template <Scalar D, Scalar R>
   LinearOperator<D, R> timed(const std::string& name, const LinearOperator<D, R>& a) {
     times_.push_back(std::make_shared<OperatorTime>(OperatorTime{.name = name}));
@@ -37,12 +37,12 @@ class OperatorTimes {
     Node(const std::string& name, const LinearOperator<D, R>& a, std::shared_ptr<OperatorTime> time)
         : OperatorNode<D, R>(name, a.domain(), a.range()), a_(a), time_(std::move(time)) {}
 
-    void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+    void forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                  Update<R> update) const override {
       ++time_->forwards;
       time_->forward_seconds += seconds(y.device(), [&] { a_.forward(x, y, update); });
     }
-    void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+    void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                  Update<D> update) const override {
       ++time_->adjoints;
       time_->adjoint_seconds += seconds(x.device(), [&] { a_.adjoint(y, x, update); });

@@ -6,11 +6,11 @@
 
 namespace weft::app {
 
-/// The second derivative of a bell curve, at 2 half + 1 samples around its middle. The frequency is
-/// that of its strongest part, in cycles per sample.
+/// A Ricker wavelet of 2 half + 1 samples with its peak in the middle. `frequency` is the peak
+/// frequency in cycles per sample.
 std::vector<double> ricker(index_t half, double frequency);
 
-/// Adds numbers that have `part` of the root mean square of the data.
+/// Adds noise whose root mean square is `part` of that of the data.
 void add_noise(DistributedArray<double>& data, double part);
 
 }  // namespace weft::app

@@ -52,7 +52,7 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("diagonal", diagonal<T>(d));
   add("restriction", restriction<T>(layout, {0, 2, 2, shape[last] - 1}));
   add("transpose_axes", transpose_axes<T>(layout, rotated_axes(shape.ndim())));
-  add("pad", pad<T>(layout, repeated<PadWidth>({{1, 2}, {0, 3}, {2, 0}}, shape.ndim())));
+  add("pad", pad<T>(layout, repeated<AxisPadding>({{1, 2}, {0, 3}, {2, 0}}, shape.ndim())));
   for (int axis = 0; axis <= last; ++axis) {
     add(fmt::format("sum_along, axis {}", axis), sum_along<T>(layout, {.axis = axis}));
   }
@@ -61,7 +61,7 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("real_part", real_part<T>(layout));
   add("imag_part", imag_part<T>(layout));
   add("conjugation", conjugation<T>(layout));
-  add("halo", halo<T>(layout, repeated<HaloWidth>({{1, 2}, {1, 0}, {2, 1}}, shape.ndim()),
+  add("halo", halo<T>(layout, repeated<AxisPadding>({{1, 2}, {1, 0}, {2, 1}}, shape.ndim()),
                       {.boundary = Boundary::reflect}));
 
   for (int axis = 0; axis <= last; ++axis) {

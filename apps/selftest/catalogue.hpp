@@ -15,8 +15,7 @@ struct CatalogueEntry {
   std::function<DotTestResult()> dot_test;
 };
 
-/// All operators of Weft, with options that differ from the defaults where that matters. Adding an
-/// operator is one line here.
+/// All operators, with options that differ from the defaults where it matters.
 template <Scalar T>
 std::vector<CatalogueEntry> catalogue(const Layout& layout);
 

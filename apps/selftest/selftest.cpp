@@ -16,7 +16,7 @@
 namespace weft::app {
 namespace {
 
-/// What the filters and samples of the catalogue need.
+/// The smallest extent that the options in the catalogue allow.
 constexpr index_t smallest_extent = 4;
 
 struct NamedLayout {
@@ -32,7 +32,7 @@ std::vector<NamedLayout> layouts_of(const Comm& world, const Shape& shape) {
           {"replicated", on_device(Layout::replicated(world, shape))}};
 }
 
-/// What came of one operator, over all layouts.
+/// The result of one operator over all layouts.
 struct Row {
   int tests = 0;
   double worst = 0;
@@ -102,7 +102,7 @@ class SelfTest final : public Subcommand {
     return failed;
   }
 
-  /// 8,8,8 and 8 8 8 are the same.
+  /// Separated by commas or spaces.
   std::vector<std::string> shape_texts_ = {"11,9,13"};
   Shape shape_;
 };

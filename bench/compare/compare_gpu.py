@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Measures Weft side by side with PyLops and PyLops-MPI on CuPy, and with NCCL, on a GPU.
+"""Compares Weft with PyLops and PyLops-MPI on CuPy arrays, and with NCCL, on a GPU.
 
-Needs no network: the peers are what scripts/compare-peers has left in build/compare/packages; CuPy,
+Needs no network: the peers are in build/compare/packages, where scripts/compare-peers puts them; CuPy,
 mpi4py, NumPy and SciPy are those of the machine.
 """
 
@@ -14,28 +14,19 @@ import sys
 from pathlib import Path
 
 from cases import gpu_cases
-from compare import (
-    HERE,
-    ROOT,
-    SideFailed,
-    about,
-    check_answers,
-    collective_row,
-    families,
-    fresh,
-    row_of,
-    show,
-    timed_collective,
-)
+from compare import ROOT, families, fresh
+from machine import about
+from measured_rows import check_answers, collective_row, row_of, show, timed_collective
+from sides import HERE, SideFailed
 
 PEERS = {"cupy": "pylops", "mpi_cupy": "pylops_mpi"}
-ROOT_MAY = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+ALLOW_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def run(command, more=None):
     done = subprocess.run(
         [str(each) for each in command],
-        env={**os.environ, **ROOT_MAY, **(more or {})},
+        env={**os.environ, **ALLOW_ROOT, **(more or {})},
         capture_output=True,
         text=True,
         check=False,
@@ -54,7 +45,7 @@ def run_side(side, options, job):
         command = [options.build / "bench/compare/weft_side", job_file, out_file, "--ranks", "1"]
         run(command + ["--device", options.device])
     else:
-        # NCCL needs a communicator of its own, which one rank has no use for.
+        # One rank needs no NCCL communicator.
         packages = os.pathsep.join([str(options.packages), os.environ.get("PYTHONPATH", "")])
         run(
             [sys.executable, HERE / "gpu_side.py", job_file, out_file]
@@ -65,7 +56,7 @@ def run_side(side, options, job):
 
 
 def measure_family(cases, options):
-    """Rounds of ours and each of theirs in turn; rows of one peer after the other."""
+    """Runs rounds of Weft and each peer in turn; yields the rows of one peer after the other."""
     sides = ["weft", *PEERS]
     folders = {side: fresh(options.work / "answers" / side) for side in sides}
     rounds = []
@@ -94,7 +85,7 @@ def gpus():
 
 
 def nccl_command(options):
-    """Two ranks; those that share a GPU must pass for two hosts, or NCCL refuses them."""
+    """Two ranks. Ranks that share a GPU must look like two hosts, or NCCL rejects them."""
     bench = [
         options.build / "apps/weft",
         "bench",
@@ -144,13 +135,13 @@ def parse_arguments():
     parser.add_argument("--out", type=Path, default=ROOT / "bench/results/compare_gpu.json")
     parser.add_argument("--work", type=Path, default=ROOT / "build/compare/work_gpu")
     parser.add_argument("--packages", type=Path, default=ROOT / "build/compare/packages")
-    parser.add_argument("--rounds", type=int, default=3, help="of ours and theirs in turn")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of all sides (default 3)")
     parser.add_argument(
-        "--loops", type=int, default=5, help="times per round, of which the median counts"
+        "--loops", type=int, default=5, help="timed loops per round; the median counts (default 5)"
     )
-    parser.add_argument("--seconds", type=float, default=0.1, help="that a loop takes, about")
-    parser.add_argument("--device", default="cuda", help="of Weft; cpu to try it out")
-    parser.add_argument("--engine", default="cupy", help="of PyLops; numpy to try it out")
+    parser.add_argument("--seconds", type=float, default=0.1, help="approximate time of a loop (default 0.1)")
+    parser.add_argument("--device", default="cuda", help="device of Weft; cpu for tests")
+    parser.add_argument("--engine", default="cupy", help="engine of PyLops; numpy for tests")
     parser.add_argument("--quick", action="store_true", help="small problems only")
     options = parser.parse_args()
     options.build, options.work = options.build.resolve(), options.work.resolve()
@@ -161,8 +152,8 @@ def main():
     options = parse_arguments()
     if not options.packages.is_dir():
         print(
-            f"compare_gpu.py: no {options.packages}; run scripts/compare-peers where there is a "
-            "network, and bring that folder along",
+            f"compare_gpu.py: {options.packages} does not exist; run scripts/compare-peers on a machine with "
+            "a network and copy that folder",
             file=sys.stderr,
         )
         return 2
@@ -181,7 +172,7 @@ def main():
         json.dumps({**about(), "gpu": gpu, "rows": rows}, indent=1) + "\n", encoding="utf-8"
     )
     errors = sum("error" in row for row in rows)
-    print(f"{len(rows)} rows, {errors} errors; written to {options.out}")
+    print(f"{len(rows)} rows, {errors} errors; wrote {options.out}")
     return 1 if errors else 0
 
 

@@ -1,4 +1,4 @@
-// Derivatives, along the axis that is cut and along the others.
+// Derivatives along the distributed axis and along the others.
 
 #include "apply.hpp"
 
@@ -16,7 +16,7 @@ Outcome apply_to(Session& session, const json& options, int arrays, Make make) {
           fmt::format("copy of {} arrays", arrays)};
 }
 
-/// make(layout, T{}) makes the operator for arrays of T, which is double unless options say so.
+/// make(layout, T{}) returns the operator for arrays of T, by default double.
 template <class Make>
 Outcome of_type(Session& session, const json& options, int arrays, Make make) {
   if (options.value("dtype", "float64") == "float32") {

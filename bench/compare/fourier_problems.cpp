@@ -1,5 +1,5 @@
-// Fourier transforms along all axes, of which the first is cut. The floor is the bare plan of FFTW:
-// on several ranks its own distribution, where that is installed, else a copy.
+// Fourier transforms along all axes, of which the first is distributed. The floor is a plan of
+// FFTW; on several ranks FFTW-MPI if it is installed, otherwise a copy.
 
 #include "apply.hpp"
 
@@ -30,7 +30,7 @@ template <Scalar D>
 void find_floor(const Session& session, const Shape& shape, Outcome& outcome) {
   const Layout layout = Layout::scatter(session.comm(), shape);
   DistributedArray<D> in(layout);
-  DistributedArray<Complex> out(layout);  // has room for half a spectrum, too
+  DistributedArray<Complex> out(layout);  // also large enough for half a spectrum
   fill_noise(in, 1);
   const std::vector<int> extents = extents_of(shape);
   const unsigned flags = FFTW_ESTIMATE | FFTW_PRESERVE_INPUT;

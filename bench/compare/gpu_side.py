@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs derivatives and CGLS by PyLops, or by PyLops-MPI on one rank, on arrays of CuPy.
+"""Runs derivatives and CGLS with PyLops, or with PyLops-MPI on one rank, on CuPy arrays.
 
-Reads the job that weft_side reads, and measures as it does. With --engine numpy it does the same on
-the host, to be tried out where there is no GPU.
+Reads the same job as weft_side, and times in the same way. With --engine numpy it runs on the host, for
+tests without a GPU.
 """
 
 import argparse
@@ -12,12 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-import pylops_side as host
-from pylops_side import pylops, pylops_mpi
+import peer_session
+from peer_inputs import noise_of
+from pylops_arrays import pylops, pylops_mpi
+from pylops_operators import laplacian
+from pylops_solvers import start_cgls, time_steps
 
 
-class Session(host.Session):
-    """Waits for the GPU before it looks at the clock."""
+class Session(peer_session.Session):
+    """Synchronizes with the GPU before it reads the clock."""
 
     def __init__(self, job, engine):
         super().__init__(job)
@@ -28,22 +31,22 @@ class Session(host.Session):
 
             self.module = cupy
 
-    def settle(self):
+    def synchronize(self):
         if self.engine == "cupy":
             self.module.cuda.Device().synchronize()
 
     def lap(self, work, repeats):
-        def all_of_it():
+        def repeated():
             for _ in range(repeats):
                 work()
-            self.settle()
+            self.synchronize()
 
-        self.settle()
-        seconds, traffic = super().lap(all_of_it, 1)
+        self.synchronize()
+        seconds, traffic = super().lap(repeated, 1)
         return seconds / repeats, traffic
 
     def time(self, work):
-        work()  # compiles kernels, which may take seconds
+        work()  # compiles kernels
         return super().time(work)
 
     def time_with_setup(self, setup, work, units):
@@ -61,7 +64,7 @@ class Session(host.Session):
         super().save(name, values.get() if hasattr(values, "get") else values)
 
     def noise(self, count, dtype, seed=1):
-        return self.module.asarray(host.noise_of(dtype, 0, count, seed))
+        return self.module.asarray(noise_of(dtype, 0, count, seed))
 
     def distributed(self, values):
         return pylops_mpi.DistributedArray(
@@ -89,11 +92,11 @@ def distributed_operator(problem, dims, dtype):
         return pylops_mpi.MPISecondDerivative(dims, dtype=dtype)
     if problem == "gradient":
         return pylops_mpi.MPIGradient(dims, dtype=dtype)
-    return host.laplacian(dims, dtype)
+    return laplacian(dims, dtype)
 
 
 def answer_parts(session, y, parts):
-    """An array of several that follow one another; Weft writes a file for each."""
+    """Writes an answer that consists of consecutive arrays; one file for each, as Weft does."""
     if parts == 1:
         session.answer(y)
         return
@@ -119,8 +122,8 @@ def cgls(session, case, dims, dtype, is_distributed):
     if is_distributed:
         operator = distributed_operator("first_derivative", dims, dtype)
         y = session.distributed(y)
-        return host.time_steps(
-            session, case, lambda: host.start_cgls(operator, y, session.distributed(zeros.copy()))
+        return time_steps(
+            session, case, lambda: start_cgls(operator, y, session.distributed(zeros.copy()))
         )
     operator = local_operator("first_derivative", dims, dtype)
 
@@ -128,12 +131,12 @@ def cgls(session, case, dims, dtype, is_distributed):
         solver = pylops.optimization.cls_basic.CGLS(operator)
         return solver.setup(y=y, x0=zeros.copy(), niter=case["steps"], tol=0), solver.step
 
-    return host.time_steps(session, case, start)
+    return time_steps(session, case, start)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("job", help="JSON file that compare_gpu.py has written")
+    parser.add_argument("job", help="JSON file written by compare_gpu.py")
     parser.add_argument("results", help="JSON file to write")
     parser.add_argument("--library", choices=["pylops", "pylops_mpi"], required=True)
     parser.add_argument("--engine", choices=["cupy", "numpy"], default="cupy")

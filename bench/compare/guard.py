@@ -2,9 +2,9 @@
 """Fails when a ratio has become worse by more than a quarter against the committed results.
 
 Runs the cheap benchmarks again and compares their ratios, each measured within one run, with those
-in bench/results. A benchmark that seems worse is run again, twice at most, and its best counts: a
-disturbance does not last, a slower program does. With peers set up (make compare), the small
-problems of compare.py are run as well.
+in bench/results. A benchmark that is worse is repeated, twice at most, and its best run counts, so
+that a disturbance of the machine does not fail. If the peers are set up (make compare), the small
+problems of compare.py run as well.
 """
 
 import argparse
@@ -15,15 +15,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-# And what they are told, to leave out rows that take long.
+# The benchmarks and their options.
 BENCHMARKS = {"vector_bench": [], "derivative_bench": ["--quick"], "solver_bench": []}
-ALLOWED = 0.75  # of the speed that is committed
+ALLOWED = 0.75  # of the committed speed
 ATTEMPTS = 3
-TOO_SHORT_US = 5  # times below say more about the clock than about the program
+TOO_SHORT_US = 5  # shorter times measure the clock rather than the program
 
 
 def speeds_of_bench(results):
-    """Baseline's time by ours, by name; numbers that are not ratios are not compared."""
+    """Baseline's time divided by ours, by name. Values that are not ratios are left out."""
     return {
         f"{row['what']} vs {row['baseline']}": (1 / row["ratio"],)
         for row in results["rows"]
@@ -32,7 +32,7 @@ def speeds_of_bench(results):
 
 
 def speeds_of_compare(results):
-    """Their time by ours, and the floor by ours."""
+    """The peer's time and the floor, both divided by our time."""
     return {
         f"{row['id']}, {row['ranks']} ranks vs {row['peer']}": (
             row["ratio"],
@@ -51,13 +51,13 @@ def better(a, b):
 
 
 def change(committed, measured):
-    """By what factor a row is faster than it was. If we are slower, all its ratios fall; where only
-    one does, it is the other side that has changed."""
+    """The factor by which a row is faster than committed: the largest over its ratios. If only one ratio
+    falls, the other side has changed."""
     return max(now / before for now, before in zip(measured, committed))
 
 
 def worse(committed, measured, allowed=ALLOWED):
-    """Names of rows that have fallen below what is allowed."""
+    """Names of rows below the allowed speed."""
     return [
         name
         for name in sorted(committed.keys() & measured.keys())
@@ -65,8 +65,8 @@ def worse(committed, measured, allowed=ALLOWED):
     ]
 
 
-def judge(committed, measure, attempts=ATTEMPTS):
-    """Measures until nothing is worse, at most so often. Returns the speeds and what is worse."""
+def evaluate(committed, measure, attempts=ATTEMPTS):
+    """Measures until no row is worse, `attempts` times at most. Returns the speeds and the worse rows."""
     measured = measure()
     for _ in range(attempts - 1):
         if not worse(committed, measured):
@@ -118,20 +118,20 @@ def main():
     if not options.no_peers and has_peers and (options.results / "compare.json").exists():
         committed = speeds_of_compare(read(options.results / "compare.json"))
         out = scratch / "compare.json"
-        checks.append(("side by side", committed, lambda: run_compare(options.build, out)))
+        checks.append(("comparison with peers", committed, lambda: run_compare(options.build, out)))
 
     failed = 0
     for title, committed, measure in checks:
-        measured, failures = judge(committed, measure)
+        measured, failures = evaluate(committed, measure)
         show(title, committed, measured, failures)
         failed += len(failures)
         if not committed.keys() & measured.keys():
             print(f"{title}: nothing to compare with", file=sys.stderr)
             failed += 1
     print(
-        f"{failed} worse by more than a quarter"
+        f"{failed} rows are worse by more than a quarter"
         if failed
-        else "nothing is worse by more than a quarter"
+        else "no row is worse by more than a quarter"
     )
     return 1 if failed else 0
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The arrays that problems are made of.
+// The input arrays of the problems.
 
 #include <weft/weft.hpp>
 
@@ -25,7 +25,7 @@ T noise_of(weft::index_t at, std::uint64_t seed) {
   }
 }
 
-/// Element i in row-major order is noise(i); part p of a stack takes the seed after that of p - 1.
+/// Element i in row-major order is noise(i); each part of a stack increments the seed.
 template <class T>
 void fill_noise(weft::DistributedArray<T>& x, std::uint64_t seed, double factor = 1) {
   if (x.layout().is_stack()) {
@@ -39,7 +39,7 @@ void fill_noise(weft::DistributedArray<T>& x, std::uint64_t seed, double factor 
   x.fill([&](const weft::Index& at) { return scale * noise_of<T>(weft::linear(shape, at), seed); });
 }
 
-/// The wavelet of PyLops-MPI's tutorials: 41 samples every 4 ms, strongest at 15 Hz.
+/// The wavelet of PyLops-MPI's tutorials: 41 samples every 4 ms, peak frequency 15 Hz.
 inline std::vector<double> wavelet() {
   std::vector<double> samples;
   for (int i = -20; i <= 20; ++i) {

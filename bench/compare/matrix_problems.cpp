@@ -1,5 +1,5 @@
-// Products with matrices: blocks of them over ranks, one that is spread over ranks, and many small
-// ones, as in integrals over frequencies. The floor is the bare call of BLAS for what a rank has.
+// Matrix products: blocks over ranks, one distributed matrix, and many small ones, as in integrals
+// over frequencies. The floor is the BLAS call for the part of a rank.
 
 #include "apply.hpp"
 
@@ -57,7 +57,7 @@ void gemm(bool adjoint, index_t rows, index_t columns, index_t other, const std:
   complex_gemm<float>(cblas_cgemm, cblas_cgemv, adjoint, rows, columns, other, a, b, c);
 }
 
-/// Time for this rank's products of `slices` matrices with `other` columns each.
+/// The time of this rank's products of `slices` matrices with `other` columns each.
 template <Scalar T>
 double gemm_floor(const Session& session, bool adjoint, index_t slices, index_t rows,
                   index_t columns, index_t other) {
@@ -84,7 +84,7 @@ double gemm_floor(const Session& session, bool adjoint, index_t slices, index_t 
 
 bool is_adjoint(const json& options) { return options.value("direction", "forward") == "adjoint"; }
 
-/// So many of `count` things belong to this rank, the first ranks one more.
+/// The number of `count` items on this rank; the first ranks have one more.
 index_t share(const Comm& comm, index_t count) {
   return count / comm.size() + (comm.rank() < count % comm.size() ? 1 : 0);
 }

@@ -3,13 +3,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 
 namespace compare {
 
-/// Work that takes so many seconds is not repeated: what a first run does besides is little of it.
-constexpr double long_enough = 5;
+/// Work that takes longer, in seconds, is not repeated: the extra cost of a first run is small.
+constexpr double single_run_seconds = 5;
 
 Traffic traffic_so_far() {
   using Read = void (*)(long long*, long long*);
@@ -20,41 +19,34 @@ Traffic traffic_so_far() {
   return {static_cast<double>(calls), static_cast<double>(bytes)};
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 Session::Session(weft::Comm comm, const nlohmann::json& job)
     : comm_(std::move(comm)),
       seconds_(job.value("seconds", 0.1)),
       loops_(job.value("loops", 3)),
       answers_(job.value("answers", "")) {}
 
-/// Until the device has done what it was told.
-void Session::settle() const {
+/// Waits until the device is idle.
+void Session::synchronize() const {
   if (!comm_.device().host_accessible()) weft::Stream::current(comm_.device()).synchronize();
 }
 
-/// The time is that of the slowest rank, the traffic this rank's.
+/// The time of the slowest rank, and the traffic of this one.
 Session::Lap Session::lap(const std::function<void()>& work, int repeats) const {
-  settle();
+  synchronize();
   comm_.barrier();
   const Traffic before = traffic_so_far();
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeats; ++i) work();
-  settle();
-  const std::chrono::duration<double> mine = std::chrono::steady_clock::now() - start;
+  const double mine = weft::bench::seconds([&] {
+    for (int i = 0; i < repeats; ++i) work();
+    synchronize();
+  });
   const Traffic after = traffic_so_far();
-  return {comm_.allreduce(mine.count(), weft::ReduceOp::max) / repeats,
+  return {comm_.allreduce(mine, weft::ReduceOp::max) / repeats,
           {(after.calls - before.calls) / repeats, (after.bytes - before.bytes) / repeats}};
 }
 
 Timing Session::time(const std::function<void()>& work, double units) const {
   double once = lap(work, 1).seconds;
-  if (once < 1) once = lap(work, 1).seconds;  // the first one also fills caches
+  if (once < 1) once = lap(work, 1).seconds;  // the first run also fills caches
   const int loops = once > 1 ? 1 : loops_;
   const int repeats = static_cast<int>(std::clamp(seconds_ / once, 1.0, 1e5));
   Timing timing;
@@ -69,19 +61,19 @@ Timing Session::time(const std::function<void()>& work, double units) const {
 Timing Session::time(const std::function<void()>& setup, const std::function<void()>& work,
                      double units) const {
   Timing timing;
-  const auto keep = [&](const Lap& each) {
+  const auto add = [&](const Lap& each) {
     timing.seconds.push_back(each.seconds / units);
     timing.traffic = {each.traffic.calls / units, each.traffic.bytes / units};
   };
   setup();
   const Lap first = lap(work, 1);
-  if (first.seconds > long_enough) {
-    keep(first);
+  if (first.seconds > single_run_seconds) {
+    add(first);
     return timing;
   }
   for (int i = 0; i < (first.seconds > 1 ? 1 : loops_); ++i) {
     setup();
-    keep(lap(work, 1));
+    add(lap(work, 1));
   }
   return timing;
 }

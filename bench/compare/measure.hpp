@@ -1,10 +1,12 @@
 #pragma once
 
-// How a problem is timed on our side. pylops_side.py and petsc_side.cpp do the same, line by line.
+// Times a problem on Weft's side. peer_session.py and petsc_side.cpp use the same steps.
 
 #include <weft/weft.hpp>
 
 #include <nlohmann/json.hpp>
+
+#include "bench/timing.hpp"
 
 #include <functional>
 #include <string>
@@ -12,7 +14,7 @@
 
 namespace compare {
 
-/// What mpi_counter has seen so far; zeros if it is not preloaded.
+/// The totals of mpi_counter; zeros if it is not preloaded.
 struct Traffic {
   double calls = 0;
   double bytes = 0;
@@ -27,27 +29,27 @@ struct Timing {
 
 struct Outcome {
   Timing ours;
-  /// The least time that the problem could take, and what was timed to know it.
+  /// A lower bound of the time, and a description of what was timed for it.
   double floor_seconds = 0;
   std::string floor;
 };
 
 class Session {
  public:
-  /// Reads from the job how long to measure: "seconds" per loop, "loops" and "answers", a folder
-  /// that answers go to; nothing is written if that is missing.
+  /// Reads from the job: "seconds" per loop, the number of "loops", and "answers", the folder for
+  /// answers; without it none are written.
   Session(weft::Comm comm, const nlohmann::json& job);
 
   const weft::Comm& comm() const { return comm_; }
   void start_case(std::string id) { id_ = std::move(id); }
 
-  /// Loops of `work`, after one that does not count; `units` is what one call of it does.
+  /// Times loops of `work` after an untimed one; one call of `work` is `units` units.
   Timing time(const std::function<void()>& work, double units = 1) const;
-  /// The same for work that needs to be set up anew each time, which is not timed.
+  /// The same for work that needs an untimed setup before each call.
   Timing time(const std::function<void()>& setup, const std::function<void()>& work,
               double units) const;
 
-  /// Leaves an answer where the driver finds it; parts of a stack, one by one.
+  /// Writes an answer for the driver; one file per part of a stack.
   template <weft::Scalar T>
   void answer(const weft::DistributedArray<T>& x) const {
     if (answers_.empty()) return;
@@ -67,7 +69,7 @@ class Session {
     Traffic traffic;
   };
   Lap lap(const std::function<void()>& work, int repeats) const;
-  void settle() const;
+  void synchronize() const;
 
   weft::Comm comm_;
   double seconds_;
@@ -76,10 +78,10 @@ class Session {
   std::string id_;
 };
 
-double median(std::vector<double> values);
+using weft::bench::median;
 
-/// Copying so many arrays of a layout, each read or written once, goes around `around` of them so
-/// that caches help as much as they help what it is compared with.
+/// Seconds to read or write `arrays` arrays of a layout once, by copies that cycle through `around`
+/// arrays, so that caches help as much as in the problem.
 template <weft::Scalar T>
 double copy_floor(const Session& session, const weft::Layout& layout, int arrays, int around = 2) {
   std::vector<weft::DistributedArray<T>> all(static_cast<std::size_t>(around),
@@ -95,7 +97,7 @@ double copy_floor(const Session& session, const weft::Layout& layout, int arrays
 
 using Problem = Outcome (*)(Session& session, const nlohmann::json& options);
 
-/// What a file of problems can do, by name.
+/// A problem and its name in jobs.
 struct Named {
   const char* name;
   Problem run;

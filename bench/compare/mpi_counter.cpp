@@ -1,9 +1,9 @@
-// Counts what a process asks MPI to send, for any program: preloaded, it stands between the program
-// and the library (the profiling interface of MPI), and the program reads its two numbers.
+// Counts the MPI calls and bytes of a process. It is preloaded, intercepts calls with the profiling
+// interface of MPI, and the program reads its two counters.
 //
-// A call is anything that makes this rank talk to others: a send, a collective, a barrier, a new
-// communicator. Receives are not counted, since each has its send. Bytes are those that a rank
-// hands over in its own buffer. Calls on a communicator of one rank send nothing and do not count.
+// A call is anything that makes this rank communicate: a send, a collective, a barrier, a new
+// communicator. Receives are not counted, since each has its send. Bytes are those in the send
+// buffer of a rank. Calls on a communicator of one rank do not count.
 
 #include <mpi.h>
 
@@ -39,7 +39,7 @@ void weft_mpi_counter_read(long long* calls_so_far, long long* bytes_so_far) {
   *bytes_so_far = bytes;
 }
 
-// Wraps one function: its parameters, what it passes on, and what it counts.
+// Wraps one function: its parameters, its arguments, and what it counts.
 #define WRAP(name, parameters, arguments, comm, elements, type) \
   int MPI_##name parameters {                                   \
     count(comm, elements, type);                                \
@@ -57,8 +57,8 @@ WRAP(Isend, (BUFFER, int to, int tag, MPI_Comm comm REQUEST), (in, n, type, to, 
 WRAP(Sendrecv,
      (BUFFER, int to, int tag, OUTPUT, int from, int from_tag, MPI_Comm comm, MPI_Status* status),
      (in, n, type, to, tag, out, m, received, from, from_tag, comm, status), comm, n, type)
-// Persistent sends count once here, when they are made, and not when they are started: no program
-// that is compared makes any in its loops, except PETSc, which is not compared by messages.
+// Persistent sends count when they are created, not when they are started: only PETSc uses them in
+// timed loops, and its calls are not compared.
 WRAP(Send_init, (BUFFER, int to, int tag, MPI_Comm comm REQUEST),
      (in, n, type, to, tag, comm, request), comm, n, type)
 
@@ -105,7 +105,7 @@ WRAP(Gatherv, (BUFFER, PARTS, int root, MPI_Comm comm),
      (in, n, type, out, m, at, received, root, comm), comm, n, type)
 WRAP(Igatherv, (BUFFER, PARTS, int root, MPI_Comm comm REQUEST),
      (in, n, type, out, m, at, received, root, comm, request), comm, n, type)
-// Only the root hands something over; what the others receive stands for it.
+// Only the root has a send buffer; the receive buffers of the others count in its place.
 WRAP(Scatter, (BUFFER, OUTPUT, int root, MPI_Comm comm),
      (in, n, type, out, m, received, root, comm), comm, m, received)
 #define SPREAD const void *in, const int n[], const int from[], MPI_Datatype type

@@ -1,13 +1,13 @@
 #pragma once
 
-// The numbers that problems are made of; pylops_side.py makes the same ones. Whole numbers decide,
-// so that they do not depend on a language's sine.
+// The input values of the problems; peer_inputs.py computes the same ones. Integer arithmetic makes
+// them independent of the language.
 
 #include <cstdint>
 
 namespace compare {
 
-/// Between -1/2 and 1/2, as good as random.
+/// A pseudo-random value from -1/2 to 1/2.
 inline double noise(std::uint64_t at, std::uint64_t seed) {
   constexpr std::uint64_t mask = 0xffffffff;
   std::uint64_t h = (at * 2654435761U + seed * 40503U + 1) & mask;

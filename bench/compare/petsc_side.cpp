@@ -1,6 +1,6 @@
-// The same system in PETSc: conjugate gradients on the 3-D Laplacian with zeros beyond the grid,
-// once as a matrix that is stored (AIJ), once as a function that applies it (shell). Reads and
-// writes what weft_side does, of problems "petsc_aij" and "petsc_shell".
+// Conjugate gradients in PETSc on the 3-D Laplacian with zeros beyond the grid, as a stored matrix
+// (AIJ) and as a function (shell). Reads and writes the same files as weft_side, for the problems
+// "petsc_aij" and "petsc_shell".
 
 #include <petscdmda.h>
 #include <petscksp.h>
@@ -26,8 +26,8 @@ void check(PetscErrorCode code, const char* call) {
 }
 #define CHECK(call) check(call, #call)
 
-/// The grid [n0, n1, n2] is cut along its first axis, as Weft cuts it. PETSc counts the other way
-/// round: its x is the last axis.
+/// The grid [n0, n1, n2] is distributed along its first axis, as in Weft. PETSc numbers axes in
+/// reverse: its x is the last axis.
 struct Grid {
   DM dm = nullptr;
   PetscInt n[3];
@@ -87,7 +87,7 @@ Mat stored(const Grid& grid) {
   return a;
 }
 
-/// What the shell works with: the part with its ghost planes, beyond the grid zeros.
+/// The state of the shell: the local part with ghost planes, zero beyond the grid.
 struct Shell {
   DM dm;
   Vec ghosted;
@@ -110,7 +110,7 @@ PetscErrorCode apply_shell(Mat a, Vec x, Vec y) {
   DMDALocalInfo part;
   CHECK(DMDAGetLocalInfo(shell->dm, &part));
   const double* in = nullptr;
-  // On one rank there are no ghosts to fetch, and no copy to make.
+  // One rank has no ghosts and needs no copy.
   const bool alone = part.zm == part.mz;
   if (!alone) {
     CHECK(DMGlobalToLocalBegin(shell->dm, x, INSERT_VALUES, shell->ghosted));
@@ -146,7 +146,7 @@ double elapsed(KSP solver, Vec y, Vec x) {
   return slowest;
 }
 
-/// Elements are in the order of the file already, since only the first axis is cut.
+/// Elements are in the order of the file, since only the first axis is distributed.
 void write_answer(const std::string& path, const Grid& grid, Vec x) {
   PetscMPIInt rank = 0;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
@@ -211,7 +211,7 @@ json run(const json& job, const json& options) {
   CHECK(KSPSetType(solver, KSPCG));
   CHECK(KSPGetPC(solver, &none));
   CHECK(PCSetType(none, PCNONE));
-  // The norm that costs nothing extra; a tolerance that is never reached.
+  // The norm without extra cost, and a tolerance that is never reached.
   CHECK(KSPSetNormType(solver, KSP_NORM_NATURAL));
   CHECK(KSPSetTolerances(solver, 1e-50, 1e-50, PETSC_DEFAULT, steps));
   CHECK(KSPSetUp(solver));

@@ -1,11 +1,9 @@
-"""Why rows are lost, or miss their bars, as far as it is known."""
+"""Known reasons why rows are slower than the peer or miss their targets."""
 
-import svg
+from rows import SAME_SPEED, duration
 
-# What argument checks and statistics add to a call, at most: the difference that messages of a few bytes show.
+# Upper bound of what argument checks and statistics add to a call, measured with messages of a few bytes.
 CALL_OVERHEAD_US = 0.3
-# Medians that are closer than this differ by less than two runs of the same program.
-SAME_TIME = 0.97
 
 
 def is_about(row, *words):
@@ -13,51 +11,50 @@ def is_about(row, *words):
 
 
 def collective_reason(row):
-    """Both sides make the same call of MPI; what the difference can be depends on how large it is."""
+    """Both sides make the same MPI call; the reason depends on the size of the difference."""
     more = row["ours_us"] - row["theirs_us"]
     if 0 < more <= CALL_OVERHEAD_US:
-        return f"Weft adds {svg.duration(more)} per call to check the arguments and keep statistics."
-    if row["theirs_us"] >= SAME_TIME * row["ours_us"]:
+        return f"Weft adds {duration(more)} per call for argument checks and statistics."
+    if row["theirs_us"] >= SAME_SPEED * row["ours_us"]:
         return (
-            f"both make the same call of MPI; the medians of all rounds differ by {svg.duration(abs(more))} "
+            f"both make the same MPI call; the medians of all rounds differ by {duration(abs(more))} "
             f"({abs(more) / row['theirs_us']:.1%}), the ratios of single rounds by more."
         )
     return (
-        f"Weft takes {svg.duration(more)} more. Argument checks and statistics explain at most "
-        f"{svg.duration(CALL_OVERHEAD_US)} of it; the rest is not known."
+        f"Weft takes {duration(more)} more. Argument checks and statistics explain at most "
+        f"{duration(CALL_OVERHEAD_US)} of it; the reason for the rest is not known."
     )
 
 
 REASONS = [
     (
         lambda row: row["family"] == "gpu_collectives" and row["ours_us"] >= 1000,
-        "both are the same call of NCCL; processes that share a GPU take turns, for milliseconds "
-        "each, and here the turns differed.",
+        "both make the same NCCL call; processes that share a GPU run in time slices of milliseconds, "
+        "and the slices differed.",
     ),
     (lambda row: row["family"] == "collectives", collective_reason),
     (
         lambda row: is_about(row, "MDC", "MDD"),
-        "two thirds of the time are the product of a vector with the kernel, which is read from memory "
-        "once; both sides leave it to OpenBLAS.",
+        "two thirds of the time is the product of the kernel with a vector, which is limited by memory "
+        "bandwidth; both sides call OpenBLAS for it.",
     ),
     (
         lambda row: is_about(row, "post-stack", "reflectivity"),
-        "a good part of the time is arithmetic: the convolution with a wavelet of 41 samples, forth "
-        "and back.",
+        "much of the time is arithmetic: the convolution with a wavelet of 41 samples and its adjoint.",
     ),
     (
         lambda row: is_about(row, "PETSc AIJ"),
         "Weft has no Laplacian with zeros beyond the grid: the array is padded before and cropped "
-        "after, which takes as long as the rest. A function that does it in one pass, as in the "
-        "rows of the shell, is twice as fast.",
+        "after, which takes as long as the rest. A function operator that does it in one pass, as in "
+        "the shell rows, is twice as fast.",
     ),
     (
         lambda row: is_about(row, "of MatrixMult", "Fredholm1") and row["times_floor"] < 1.2,
-        "the time is that of the bare call of BLAS; NumPy brings a newer one along than the system.",
+        "the time is that of the BLAS call; NumPy ships a newer OpenBLAS than the system.",
     ),
     (
         lambda row: row["times_floor"] < 1.3,
-        "the time is that of reading and writing what must be read and written: Weft is at the floor.",
+        "Weft is at the floor: the time is that of reading and writing the data once.",
     ),
 ]
 

@@ -1,5 +1,5 @@
-// Iterations of solvers on the problems of PyLops-MPI's tutorials, and on derivatives. Each runs a
-// given number of steps, from the same start, so that iterates can be compared.
+// Solver iterations on the problems of PyLops-MPI's tutorials and on derivatives. Each runs a fixed
+// number of steps from the same start, so that iterates can be compared.
 
 #include "inputs.hpp"
 #include "measure.hpp"
@@ -12,12 +12,12 @@ using nlohmann::json;
 namespace compare {
 namespace {
 
-// Arrays that an iteration must read or write at least, if all that can be done in one pass is.
+// Arrays that an iteration reads or writes if all possible passes are fused.
 constexpr int cg_passes = 10;     // A p: 2; r: 3; x and p together: 5
 constexpr int cgls_passes = 12;   // A, and its adjoint: 4; r: 3; x and p together: 5
 constexpr int ista_passes = 6;    // residual: 3; adjoint, step and threshold: 3
-constexpr int fista_passes = 9;   // the same, and the point that momentum leads to: 3
-constexpr int arrays_around = 6;  // about what an iteration works on
+constexpr int fista_passes = 9;   // the same, and the momentum step: 3
+constexpr int arrays_around = 6;  // about the arrays of an iteration
 
 SolverOptions fixed(index_t steps) {
   SolverOptions options;
@@ -28,7 +28,7 @@ SolverOptions fixed(index_t steps) {
 
 index_t steps_of(const json& options) { return options.at("steps").get<index_t>(); }
 
-/// make() makes a solver; its iterations are timed, its result is the answer.
+/// make() returns a solver. Times its iterations; its result is the answer.
 template <Scalar T, class Make>
 Outcome time_steps(const Session& session, const json& options, const Layout& layout, int passes,
                    Make make) {
@@ -37,7 +37,7 @@ Outcome time_steps(const Session& session, const json& options, const Layout& la
   Outcome outcome;
   outcome.ours = session.time(
       [&] {
-        solver.reset();  // so that the next one finds its memory, as an iteration later on would
+        solver.reset();  // so that the next one reuses its memory
         solver.emplace(make());
       },
       [&] {
@@ -70,7 +70,7 @@ Outcome run_cgls_first_derivative(Session& session, const json& options) {
              : cgls_first_derivative<double>(session, options);
 }
 
-/// Traces [y, x, time] of a layered ground, as in the tutorial on post-stack inversion.
+/// Traces [y, x, time] of a layered model, as in the tutorial on post-stack inversion.
 struct Poststack {
   Layout layout;
   DistributedArray<double> model;
@@ -138,7 +138,7 @@ Outcome run_reflectivity(Session& session, const json& options, int passes) {
   const DistributedArray<double> data =
       a * (first_derivative<double>(problem.layout, {.axis = 2}) * problem.model);
   IstaOptions<double> how;
-  how.eps = options.at("eps").get<double>() / 2;  // PyLops leaves out the 1/2 of the misfit
+  how.eps = options.at("eps").get<double>() / 2;  // PyLops omits the factor 1/2 of the misfit
   how.step = options.at("step").get<double>();
   how.restart = false;
   return time_steps<double>(session, options, problem.layout, passes, [&] {
@@ -166,7 +166,7 @@ Outcome run_mdd_cgls(Session& session, const json& options) {
   Outcome outcome = time_steps<float>(session, options, a.domain(), cgls_passes, [&] {
     return std::make_unique<Cgls<float, float>>(a, data, fixed(steps_of(options)));
   });
-  // Of more weight than the vectors: the kernel is read twice.
+  // The kernel, which is larger than the vectors, is read twice.
   outcome.floor_seconds =
       copy_floor<std::complex<float>>(session, Layout::scatter(session.comm(), shape), 2);
   outcome.floor = "copy of 2 kernels";
@@ -174,15 +174,15 @@ Outcome run_mdd_cgls(Session& session, const json& options) {
 }
 #endif
 
-/// 6 x - (the six neighbours), where x is zero beyond the grid, as a user writes it who wants one
-/// pass: ghost planes from a HaloExchange, rows from the array.
+/// 6 x - (the six neighbours), with zeros beyond the grid, as a user writes it in one pass: ghost
+/// planes from a HaloExchange, rows from the array.
 class DirichletLaplacian {
  public:
   explicit DirichletLaplacian(const Layout& layout)
       : halo_(layout, {{1, 1}, {0, 0}, {0, 0}}),
         zeros_(static_cast<std::size_t>(layout.shape()[2])) {}
 
-  void operator()(const DistributedArray<double>& x, DistributedArray<double>& y) {
+  void operator()(const ConstArrayView<double>& x, const ArrayView<double>& y) {
     halo_.run(x);
     const Shape& n = x.local_shape();
     const index_t plane = n[1] * n[2];

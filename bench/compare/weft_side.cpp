@@ -1,6 +1,6 @@
-// Our side of the comparison: runs the problems of a job, which compare.py has written, and leaves
-// times and answers for it. A job is a JSON file: {"cases": [{"id", "problem", ...}], "seconds",
-// "loops", "answers"}; see cases.py for the problems.
+// Weft's side of the comparison: runs the problems of a job written by compare.py, and writes times
+// and answers. A job is a JSON file: {"cases": [{"id", "problem", ...}], "seconds", "loops",
+// "answers"}; see cases.py for the problems.
 
 #include <weft/weft.hpp>
 

@@ -3,6 +3,7 @@
 // Communicators, launching and messages.
 
 #include <weft/comm/comm.hpp>
+#include <weft/comm/format.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/comm/message_batch.hpp>
 #include <weft/comm/print.hpp>

@@ -8,6 +8,6 @@
 #include <weft/core/stream.hpp>
 #include <weft/io/npy.hpp>
 #include <weft/io/picture.hpp>
-#include <weft/io/report.hpp>
+#include <weft/io/replace_file.hpp>
 #include <weft/op.hpp>
 #include <weft/solve.hpp>

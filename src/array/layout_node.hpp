@@ -5,39 +5,39 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
-// What a layout knows: for layout.cpp, which makes layouts, and layout_queries.cpp, which reads
-// them.
+// The shared state of layouts, for the files that build and read it.
 
 namespace weft {
 
 /// How the ranks of a group divide the array.
-struct Layout::Recipe {
+struct LayoutRecipe {
   enum class Kind : std::uint8_t { scatter, bricks, replicated };
 
   Kind kind = Kind::replicated;
   int axis = 0;
-  /// Of every rank, for a scatter along parts that the caller has chosen.
+  /// Of a scatter: the extent on every rank; balanced if empty.
   std::vector<index_t> extents = {};
-  /// Of the bricks of each group, unless they are to be found.
+  /// Of bricks: the grid of each group; compact if empty.
   std::vector<Index> grids = {};
-  /// Of each axis of the bricks of each group, unless they are even.
+  /// Of bricks: the splits of each group and axis; balanced if empty.
   std::vector<std::vector<std::vector<index_t>>> splits = {};
-  /// The axes from the one along which ranks of bricks are far apart to the one along which they
-  /// are neighbours; 0, 1, 2, ... unless given.
+  /// Of bricks: the axes from the slowest to the fastest in the numbering of ranks; 0, 1, 2, ... if
+  /// empty.
   std::vector<int> order = {};
 
   int axis_at(int level) const {
     return order.empty() ? level : order[static_cast<std::size_t>(level)];
   }
 
-  /// The number of parts along each axis for a group of so many ranks.
+  /// The number of parts along each axis for a group of `ranks` ranks.
   Index grid_for(const Shape& shape, std::size_t group, int ranks) const;
 };
 
 struct Layout::Node {
-  /// The ranks that together have the array once, and how they divide it.
+  /// A group of ranks, and how they divide the array.
   struct GroupPlan {
     std::vector<int> members;
     Index grid;
@@ -53,19 +53,43 @@ struct Layout::Node {
 
   Comm comm;
   Device device;
-  std::vector<Layout> parts;  // of a stack; what follows is of one that is not
+  // Of a stack.
+  std::vector<Layout> parts;
+  std::vector<index_t> part_offsets;  // in the memory of this rank
 
+  // Of a layout that is not a stack.
   Shape shape;
-  Recipe recipe;
+  LayoutRecipe recipe;
   std::vector<int> groups;
   std::vector<int> positions;  // of each rank within its group
   std::vector<GroupPlan> plans;
   std::vector<Box> boxes;
   Comm reduction;
 
-  // Made when first asked for, by all ranks together.
+  // Created collectively at the first request.
   mutable std::vector<std::shared_ptr<const Node>> reduced;
   mutable std::vector<std::shared_ptr<const Comm>> lines;
 };
+
+namespace detail {
+
+/// Builds layouts; the only class that creates and reads their shared state from outside.
+class LayoutBuilder {
+ public:
+  using Node = Layout::Node;
+
+  static Layout make(const Comm& comm, const Shape& shape, const LayoutRecipe& recipe,
+                     std::vector<int> groups, const Comm& reduction);
+  /// The same on all ranks of the communicator, which form one group.
+  static Layout make(const Comm& comm, const Shape& shape, const LayoutRecipe& recipe);
+  static Layout wrap(std::shared_ptr<const Node> node) { return Layout(std::move(node)); }
+  static const std::shared_ptr<const Node>& shared_node(const Layout& layout) {
+    return layout.node_;
+  }
+  /// The state of a layout that is not a stack; throws if it is one.
+  static const Node& node(const Layout& layout) { return layout.block(); }
+};
+
+}  // namespace detail
 
 }  // namespace weft

@@ -2,7 +2,7 @@
 
 #include <weft/core/error.hpp>
 
-#include "array/hash.hpp"
+#include "core/hash.hpp"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,10 @@ namespace {
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 void require_rank(int rank, int ranks, const char* where) {
-  require(rank >= 0 && rank < ranks, "{}: there is no rank {} among {} ranks", where, rank, ranks);
+  require(rank >= 0 && rank < ranks, "{}: rank {} is not one of the {} ranks", where, rank, ranks);
 }
 
-/// The first of some numbers, one for each rank.
+/// The first few of a list of numbers, one for each rank.
 template <class T>
 std::string some_of(const std::vector<T>& numbers) {
   const std::span shown(numbers.data(), std::min<std::size_t>(8, numbers.size()));
@@ -39,9 +39,14 @@ bool Layout::is_stack() const { return !node().parts.empty(); }
 int Layout::part_count() const { return static_cast<int>(node().parts.size()); }
 
 const Layout& Layout::part(int index) const {
-  require(index >= 0 && index < part_count(), "Layout::part: there is no part {} among {}", index,
-          part_count());
+  require(index >= 0 && index < part_count(), "Layout::part: part {} is not one of the {} parts",
+          index, part_count());
   return node_->parts[at(index)];
+}
+
+index_t Layout::part_offset(int index) const {
+  part(index);  // throws if there is none
+  return node_->part_offsets[at(index)];
 }
 
 index_t Layout::count() const {
@@ -49,7 +54,7 @@ index_t Layout::count() const {
   index_t total = 0;
   for (const Layout& part : node_->parts) {
     require(!__builtin_add_overflow(total, part.count(), &total),
-            "Layout::count: the stack has more elements than 64 bits can count");
+            "Layout::count: the number of elements of the stack exceeds 64 bits");
   }
   return total;
 }
@@ -64,7 +69,7 @@ index_t Layout::local_count(int rank) const {
 }
 
 const Layout::Node& Layout::block() const {
-  require(!is_stack(), "a stack has no shape of its own: ask its parts");
+  require(!is_stack(), "a stack has no shape of its own; use those of its parts");
   return *node_;
 }
 
@@ -157,7 +162,7 @@ int Layout::group(int rank) const {
 
 int Layout::group_count() const { return static_cast<int>(block().plans.size()); }
 
-bool Layout::is_replicated() const { return block().recipe.kind == Recipe::Kind::replicated; }
+bool Layout::is_replicated() const { return block().recipe.kind == LayoutRecipe::Kind::replicated; }
 
 const Comm& Layout::group_comm() const { return block().reduction; }
 
@@ -193,7 +198,7 @@ bool operator==(const Layout& a, const Layout& b) {
 std::uint64_t Layout::hash() const {
   const Node& known = node();
   detail::Hash hash;
-  // Not the number of the device: each rank may have a GPU of its own.
+  // Without the number of the device: each rank may have a GPU of its own.
   hash.add(static_cast<int>(known.device.kind)).add(known.comm.size());
   hash.add(part_count());
   for (const Layout& part : known.parts) hash.add(part.hash());
@@ -207,27 +212,32 @@ std::uint64_t Layout::hash() const {
   return hash.value();
 }
 
-std::string Layout::describe() const {
-  if (is_stack()) {
+std::string to_string(const Layout& layout) {
+  if (layout.is_stack()) {
     std::string text;
-    for (const Layout& part : node_->parts) text += (text.empty() ? "" : ", ") + part.describe();
+    for (int index = 0; index < layout.part_count(); ++index) {
+      text += (index == 0 ? "" : ", ") + to_string(layout.part(index));
+    }
     return "stack of [" + text + "]";
   }
-  const Node& node = this->node();
+  const auto& node = detail::LayoutBuilder::node(layout);
+  const int ranks = node.comm.size();
   std::string how;
   switch (node.recipe.kind) {
-    case Recipe::Kind::scatter:
+    case LayoutRecipe::Kind::scatter:
       how = fmt::format("cut along axis {}", node.recipe.axis);
       if (!node.recipe.extents.empty()) how += " into " + some_of(node.recipe.extents);
       break;
-    case Recipe::Kind::bricks: how = fmt::format("in bricks of {}", to_string(grid())); break;
-    case Recipe::Kind::replicated: how = comm().size() == 1 ? "whole" : "replicated"; break;
+    case LayoutRecipe::Kind::bricks:
+      how = fmt::format("in bricks of {}", to_string(layout.grid()));
+      break;
+    case LayoutRecipe::Kind::replicated: how = ranks == 1 ? "whole" : "replicated"; break;
   }
   if (node.plans.size() > 1) {
     how += fmt::format(" within {} groups {}", node.plans.size(), some_of(node.groups));
   }
-  return fmt::format("{} {} over {} rank{} on {}", to_string(shape()), how, comm().size(),
-                     comm().size() == 1 ? "" : "s", to_string(device()));
+  return fmt::format("{} {} over {} rank{} on {}", to_string(layout.shape()), how, ranks,
+                     ranks == 1 ? "" : "s", to_string(layout.device()));
 }
 
 }  // namespace weft

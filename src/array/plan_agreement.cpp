@@ -2,14 +2,14 @@
 
 #include <fmt/core.h>
 
-#include "array/hash.hpp"
+#include "core/hash.hpp"
 
 #include <string>
 
 namespace weft::detail {
 namespace {
 
-/// The group that the leaves of a layout have in common; null if they have none.
+/// The common group of all leaves of a layout; null if they differ.
 const Comm* common_group(const Layout& layout) {
   if (!layout.is_stack()) return &layout.group_comm();
   const Comm* common = common_group(layout.part(0));
@@ -36,7 +36,7 @@ void agree_on_plan(const char* who, std::initializer_list<const Layout*> layouts
   for (const Layout* layout : layouts) hash.add(layout->hash());
   comm.agree_on(hash.value(), [&] {
     std::string text;
-    for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + layout->describe();
+    for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + to_string(*layout);
     return fmt::format("{} of {} {}{}{}", who, to_string(dtype), text, options.empty() ? "" : ", ",
                        options);
   });

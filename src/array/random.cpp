@@ -8,7 +8,7 @@
 namespace weft {
 
 template <Scalar T>
-void fill_random(DistributedArray<T>& x, std::uint64_t seed) {
+void fill_random(const ArrayView<T>& x, std::uint64_t seed) {
   if (x.layout().is_stack()) {
     for (int index = 0; index < x.layout().part_count(); ++index) {
       fill_random(x.part(index),
@@ -21,7 +21,7 @@ void fill_random(DistributedArray<T>& x, std::uint64_t seed) {
   });
 }
 
-#define INSTANTIATE(T) template void fill_random(DistributedArray<T>&, std::uint64_t);
+#define INSTANTIATE(T) template void fill_random(const ArrayView<T>&, std::uint64_t);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -2,17 +2,11 @@
 
 #include <weft/kernel/for_each.hpp>
 
+#include "core/hash.hpp"
 #include "kernel/kernel_math.hpp"
 
 namespace weft::kernels {
 namespace {
-
-/// The mixing function of splitmix64.
-WEFT_FUNCTION inline std::uint64_t mixed(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebU;
-  return bits ^ (bits >> 31);
-}
 
 /// The upper 24 bits as a number in [-1, 1), which all types hold exactly.
 template <class R>
@@ -26,7 +20,7 @@ WEFT_FUNCTION void draw(std::uint64_t bits, R& x) {
 }
 template <class R>
 WEFT_FUNCTION void draw(std::uint64_t bits, Complex<R>& x) {
-  x = {uniform<R>(bits), uniform<R>(mixed(bits + 0x9e3779b97f4a7c15U))};
+  x = {uniform<R>(bits), uniform<R>(detail::mix_bits(bits + detail::golden_ratio_bits))};
 }
 
 }  // namespace
@@ -36,7 +30,7 @@ void fill_random(Device device, const Shape& shape, const Box& box, std::uint64_
   if (box.shape.count() == 0) return;
   const int last = box.shape.ndim() - 1;
   const index_t length = last < 0 ? 1 : box.shape[last];
-  const std::uint64_t key = mixed(seed + 0x9e3779b97f4a7c15U);
+  const std::uint64_t key = detail::mix_bits(seed + detail::golden_ratio_bits);
   for_each(device, 1, box.shape.count() / length, length,
            [=] WEFT_KERNEL(index_t, index_t row, index_t k) {
              index_t position = last < 0 ? 0 : box.offset[last] + k;
@@ -47,7 +41,8 @@ void fill_random(Device device, const Shape& shape, const Box& box, std::uint64_
                rest /= box.shape[axis];
                stride *= shape[axis];
              }
-             draw(mixed(static_cast<std::uint64_t>(position) * 0x9e3779b97f4a7c15U + key),
+             draw(detail::mix_bits(
+                      static_cast<std::uint64_t>(position) * detail::golden_ratio_bits + key),
                   x[row * length + k]);
            });
 }

@@ -6,7 +6,7 @@
 
 namespace weft::kernels {
 
-/// A number between -1 and 1 for each element of a box of a global array.
+/// A random number in [-1, 1) for each element of a box of a global array.
 template <class Device, class T>
 void fill_random(Device device, const Shape& shape, const Box& box, std::uint64_t seed, T* x);
 

@@ -7,15 +7,15 @@
 #include "array/checks.hpp"
 #include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
+#include "comm/peer_reader.hpp"
 
 #include <algorithm>
 
 namespace weft {
 namespace {
 
-/// The ranks that have the array between them from which this rank takes its part, in the order of
-/// group_comm().
-std::vector<int> sources_of(const Layout& source) {
+/// The ranks of this rank's group, in the order of group_comm().
+std::vector<int> group_members(const Layout& source) {
   std::vector<int> ranks;
   for (int rank = 0; rank < source.comm().size(); ++rank) {
     if (source.group(rank) == source.group(source.comm().rank())) ranks.push_back(rank);
@@ -23,7 +23,7 @@ std::vector<int> sources_of(const Layout& source) {
   return ranks;
 }
 
-/// The part of rank `to`'s box that it gets from rank `from` of its group; a replica needs nobody.
+/// The part of rank `to`'s box that it gets from rank `from` of its group. A replica is complete.
 Box transfer(const Layout& source, int from, const Layout& target, int to) {
   if (source.is_replicated() && from != to) {
     return {source.box(from).offset, Shape(Index::filled(source.ndim(), 0))};
@@ -31,9 +31,9 @@ Box transfer(const Layout& source, int from, const Layout& target, int to) {
   return intersect(source.box(from), target.box(to));
 }
 
-/// The elements of `part` follow one another in the memory of `box`.
+/// The elements of `part` are contiguous in the memory of `box`.
 bool is_one_run(const Box& part, const Box& box) {
-  bool inside = false;  // an axis is cut further out, or is longer than one there
+  bool inside = false;  // an axis further out has more than one element
   for (int axis = 0; axis < part.shape.ndim(); ++axis) {
     if (inside && part.shape[axis] != box.shape[axis]) return false;
     inside = inside || part.shape[axis] > 1;
@@ -41,8 +41,7 @@ bool is_one_run(const Box& part, const Box& box) {
   return true;
 }
 
-/// Whether any rank of a group gets something from another; all of them come to the same
-/// conclusion.
+/// Whether any rank of a group needs elements of another; the same on all of its ranks.
 bool moves_between_ranks(const Layout& source, const std::vector<int>& group,
                          const Layout& target) {
   if (source.is_replicated() || group.size() == 1) return false;
@@ -55,19 +54,18 @@ bool moves_between_ranks(const Layout& source, const std::vector<int>& group,
 
 }  // namespace
 
-/// What one rank sends to, or gets from, the others of its group: regions of its array, and where
-/// they lie in the buffer that is sent or received. Where every region is one run of the array,
-/// that is the array.
+/// The regions that one rank sends to and receives from the others of its group, and their places
+/// in the message buffer. If every region is contiguous in the array, the array is the buffer.
 template <Scalar T>
-class Redistribution<T>::Plan final : public PeerReader {
+class Redistribution<T>::Plan final : public detail::PeerReader {
  public:
   Plan(const Layout& from, const Layout& to)
       : from_(from),
         to_(to),
         comm_(from.group_comm()),
-        group_(sources_of(from)),
+        group_(group_members(from)),
         messages_(moves_between_ranks(from, group_, to)),
-        direct_(comm_.shares_memory(from.device())) {
+        direct_(detail::shares_memory(comm_, from.device())) {
     const int rank = from.comm().rank();
     for (const int peer : group_) {
       outgoing_.add(transfer(from, rank, to, peer), from.box(), peer == rank);
@@ -80,15 +78,15 @@ class Redistribution<T>::Plan final : public PeerReader {
     if (!incoming_.in_place) received_ = Buffer<T>(incoming_.parts.extent(), to.device());
   }
 
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y) {
     target_ = y.data();
     if (!messages_) {
       read(comm_.rank(), x.data());
       return;
     }
     if (direct_) {
-      comm_.read_peers(ConstBufferRef(x.data(), x.local_count(), from_.device()), outgoing_.parts,
-                       incoming_.parts, *this);
+      detail::read_peers(comm_, ConstBufferRef(x.data(), x.local_count(), from_.device()),
+                         outgoing_.parts, incoming_.parts, *this);
       return;
     }
     read(comm_.rank(), x.data());
@@ -104,7 +102,7 @@ class Redistribution<T>::Plan final : public PeerReader {
 
   bool needs_messages() const { return messages_; }
 
-  /// Takes this rank's region of a peer's array into the target. Peers are counted in the group.
+  /// Copies this rank's region of a peer's array to the target. Peers are numbered in the group.
   void read(int peer, const void* memory) override {
     const Box& region = incoming_.regions[static_cast<std::size_t>(peer)];
     if (region.shape.count() == 0) return;
@@ -154,7 +152,7 @@ class Redistribution<T>::Plan final : public PeerReader {
 
   Layout from_;
   Layout to_;
-  Comm comm_;               // of those that have the array
+  Comm comm_;               // of the group
   std::vector<int> group_;  // the same, as ranks of the layout's communicator
   bool messages_;
   bool direct_;  // ranks read each other's arrays
@@ -169,10 +167,11 @@ template <Scalar T>
 Redistribution<T>::Redistribution(const Layout& from, const Layout& to) : from_(from), to_(to) {
   require(from.comm() == to.comm(), "Redistribution: the layouts are on different communicators");
   detail::agree_on_plan("Redistribution", {&from, &to}, dtype_of<T>);
-  require(from.device() == to.device(), "Redistribution: from {} to {}; copy between devices first",
+  require(from.device() == to.device(),
+          "Redistribution: from {} to {}; both layouts must be on one device",
           to_string(from.device()), to_string(to.device()));
   require(from.is_stack() == to.is_stack() && from.part_count() == to.part_count(),
-          "Redistribution: a stack can only become a stack with as many parts");
+          "Redistribution: a stack can only be redistributed to a stack with as many parts");
   if (from.is_stack()) {
     for (int index = 0; index < from.part_count(); ++index) {
       parts_.emplace_back(from.part(index), to.part(index));
@@ -200,7 +199,7 @@ bool Redistribution<T>::needs_messages() const {
 }
 
 template <Scalar T>
-void Redistribution<T>::run(const DistributedArray<T>& x, DistributedArray<T>& y) {
+void Redistribution<T>::run(const ConstArrayView<T>& x, const ArrayView<T>& y) {
   require(from_.valid(), "the Redistribution has been moved from");
   detail::require_equal(x.layout(), from_, "Redistribution::run");
   detail::require_equal(y.layout(), to_, "Redistribution::run");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What reductions of arrays are made of, for reductions.cpp and norms.cpp.
+// Common parts of reductions, for reductions.cpp and norms.cpp.
 
 #include <weft/array/reductions.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// What a kernel leaves in memory of the device, given where to leave it: kernel(device, out).
+/// The value that kernel(device, out) writes to memory of the device.
 template <class A, class Kernel>
 A result_of(Device where, Kernel kernel) {
   A value{};
@@ -23,8 +23,8 @@ A result_of(Device where, Kernel kernel) {
   return value;
 }
 
-/// f(layout, offset) for each layout in a stack that is not one itself; the elements of all of them
-/// follow one another in memory.
+/// Calls f(layout, offset) for each leaf of a layout: itself, or the parts of a stack that are not
+/// stacks. Their elements are consecutive in memory.
 template <class F>
 void for_each_leaf(const Layout& layout, index_t& offset, F& f) {
   if (!layout.is_stack()) {
@@ -37,10 +37,10 @@ void for_each_leaf(const Layout& layout, index_t& offset, F& f) {
   }
 }
 
-/// The parts of an array that are reduced over the same ranks, and so share one message.
-struct Share {
+/// The parts of an array that are reduced over the same ranks, in one message.
+struct ReductionSet {
   const Layout& whole;
-  const Comm& comm;  // not valid() if this rank has all of them
+  const Comm& comm;  // not valid() if this rank has all elements
 
   /// Combines local(offset, count) over the parts and over the ranks.
   template <class A, class Combine, class Local>
@@ -55,23 +55,23 @@ struct Share {
   }
 };
 
-/// f(share) for each communicator that parts of an array are reduced over. What comes of a share is
-/// the same on all of its ranks, but not on those of other shares: whether to communicate further
-/// must be decided for each share by itself.
+/// Calls f(set) for each communicator that parts of an array are reduced over. The result of a set
+/// is the same on all of its ranks, but not on those of other sets: decisions to communicate
+/// further must be made for each set separately.
 template <class F>
-void for_each_share(const Layout& layout, F f) {
+void for_each_reduction_set(const Layout& layout, F f) {
   int leaf_number = 0;
   const auto visit = [&](const Layout& leaf, index_t) {
     const Comm& comm = leaf.reduction_comm();
     const int mine = leaf_number++;
     int number = 0;
     bool is_first = true;
-    const auto look = [&](const Layout& other, index_t) {
+    const auto compare = [&](const Layout& other, index_t) {
       if (number++ < mine && other.reduction_comm() == comm) is_first = false;
     };
     index_t offset = 0;
-    for_each_leaf(layout, offset, look);
-    if (is_first) f(Share{layout, comm});
+    for_each_leaf(layout, offset, compare);
+    if (is_first) f(ReductionSet{layout, comm});
   };
   index_t offset = 0;
   for_each_leaf(layout, offset, visit);
@@ -81,15 +81,15 @@ void for_each_share(const Layout& layout, F f) {
 template <class A, class Combine, class Local>
 A reduce_array(const Layout& layout, A identity, ReduceOp op, Combine combine, Local local) {
   A total = identity;
-  for_each_share(layout, [&](const Share& share) {
-    total = combine(total, share.reduce(identity, op, combine, local));
+  for_each_reduction_set(layout, [&](const ReductionSet& set) {
+    total = combine(total, set.reduce(identity, op, combine, local));
   });
   return total;
 }
 
-/// With WEFT_CHECK=1, that ranks reduce the same array, and have the same copies of it.
+/// With WEFT_CHECK=1, checks that ranks reduce the same array and have equal replicas of it.
 template <Scalar T>
-void verify_if_checking(const char* who, const DistributedArray<T>& x) {
+void verify_if_checking(const char* who, const ConstArrayView<T>& x) {
   if (!x.comm().checks_calls()) return;
   agree_on_plan(who, {&x.layout()}, dtype_of<T>);
   verify_replicas(x);

@@ -3,6 +3,7 @@
 #include <weft/kernel/for_each.hpp>
 #include <weft/kernel/reduce.hpp>
 
+#include "core/hash.hpp"
 #include "kernel/kernel_math.hpp"
 
 #include <limits>
@@ -10,7 +11,7 @@
 namespace weft::kernels {
 namespace {
 
-/// In double, whose range holds the magnitude of any complex<float>.
+/// In double, since the magnitude of a complex<float> may exceed the range of float.
 template <class R>
 WEFT_FUNCTION double wide_abs(R x) {
   return std::abs(static_cast<double>(x));
@@ -31,14 +32,14 @@ WEFT_FUNCTION double square_of(Complex<R> z, double scale) {
   return square_of(z.re, scale) + square_of(z.im, scale);
 }
 
-/// The power of a magnitude; no number but zero and infinity has an infinite one.
+/// The power of a magnitude, clamped so that it is infinite only for zero and infinity.
 WEFT_FUNCTION double power_of(double magnitude, double power) {
   const double result = std::pow(magnitude, power);
   const bool infinite = magnitude == 0 || magnitude == std::numeric_limits<double>::infinity();
   return result > largest_term && !infinite ? largest_term : result;
 }
 
-// Once NaN, always NaN: comparisons with NaN are false.
+// NaN propagates: comparisons with NaN are false.
 struct Larger {
   template <class A>
   WEFT_FUNCTION A operator()(A a, A b) const {
@@ -72,7 +73,7 @@ void dot_plain(Device device, index_t n, const T* x, const T* y, SumOf<T>* out) 
 
 template <class Device, class T>
 void axpy_dot(Device device, index_t n, T a, const T* x, T* y, const T* z, SumOf<T>* out) {
-  // With z = y the new value is at hand, and need not be read back.
+  // With z = y, the new value need not be read back.
   if (z == y) {
     update_and_reduce_into(
         device, n, SumOf<T>{}, Targets{y},
@@ -120,7 +121,7 @@ void hash(Device device, index_t n, const T* x, std::uint64_t* out) {
       device, n * words, std::uint64_t{0},
       [=] WEFT_KERNEL(index_t i) {
         const std::uint64_t mixed =
-            (bits[i] + 0x9e3779b97f4a7c15U * static_cast<std::uint64_t>(i + 1)) *
+            (bits[i] + detail::golden_ratio_bits * static_cast<std::uint64_t>(i + 1)) *
             0xbf58476d1ce4e5b9U;
         return mixed ^ (mixed >> 31);
       },
@@ -209,7 +210,7 @@ void from_ordered_bits(Device device, index_t n, double* x) {
 
 template <class Device, class R>
 void raise(Device device, index_t n, double power, const double* x, R* y) {
-  // The powers in daily use are exact where pow need not be.
+  // Common powers without pow(), which need not be exact.
   if (power == 1) {
     for_each(device, n, [=] WEFT_KERNEL(index_t i) { y[i] = static_cast<R>(x[i]); });
   } else if (power == 0.5) {
@@ -222,12 +223,12 @@ void raise(Device device, index_t n, double power, const double* x, R* y) {
 
 template <class Device>
 void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term,
-                        const double* ruling, double* out) {
+                        const double* dominant, double* out) {
   reduce_into(
       device, n, 0.0,
       [=] WEFT_KERNEL(index_t i) {
         const bool counts =
-            is_out_of_range(sums[i], term) && (ruling == nullptr || can_scale(ruling[i]));
+            is_out_of_range(sums[i], term) && (dominant == nullptr || can_scale(dominant[i]));
         return counts ? 1.0 : 0.0;
       },
       Add{}, out);

@@ -28,20 +28,19 @@ template <class Device, class T>
 void min(Device device, index_t n, const T* x, T* out);
 template <class Device, class T>
 void max(Device device, index_t n, const T* x, T* out);
-/// A hash of all bits, in whatever order threads run.
+/// A hash of all bits that does not depend on the order in which threads run.
 template <class Device, class T>
 void hash(Device device, index_t n, const T* x, std::uint64_t* out);
 
-/// What is summed up, or of which the extreme is taken, for a norm.
+/// The terms of a norm: summed, or reduced to the largest or smallest.
 enum class NormTerm : std::uint8_t { nonzero, magnitude, square, power, largest, smallest };
 
-/// More than any sum of terms that have not left the range of numbers: 2^63 of them at this limit
-/// add up to less than infinity.
+/// Powers are clamped to this limit: 2^63 of them still have a finite sum.
 inline constexpr double largest_term = 0x1p960;
 
-/// A sum of squares or powers that must be taken again of scaled elements. Powers beyond the limit
-/// are taken for it, so that an infinite sum of them is one of an infinite element, or, with
-/// negative powers, of a zero; it is what it should be.
+/// Whether a sum of squares or powers has overflowed or underflowed and must be computed again from
+/// scaled elements. Since powers are clamped, a sum of them is infinite only if an element is
+/// infinite (or zero, for negative powers), and is then correct.
 constexpr bool is_out_of_range(double sum, NormTerm term) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double smallest = std::numeric_limits<double>::min() * 0x1p52;
@@ -49,31 +48,30 @@ constexpr bool is_out_of_range(double sum, NormTerm term) {
   return sum < smallest || (sum >= largest_term && sum < infinity);
 }
 
-/// Elements can be scaled by it. Where the element that rules a sum is zero or infinite, so is the
-/// norm.
-constexpr bool can_scale(double ruling) {
-  return ruling != 0 && ruling != std::numeric_limits<double>::infinity();
+/// Whether elements can be scaled by the dominant one. If it is zero or infinite, so is the norm.
+constexpr bool can_scale(double dominant) {
+  return dominant != 0 && dominant != std::numeric_limits<double>::infinity();
 }
 
-/// The term over all elements. Squares are those of the elements times `scale`, powers those of the
-/// elements divided by it.
+/// The sum or extreme of the terms of all elements. Squares are of the elements times `scale`,
+/// powers of the elements divided by it.
 template <class Device, class T>
 void norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale,
                 double* out);
-/// The same for each (o, k) of [outer, n, inner], into out[o * inner + k]; powers are those of the
-/// elements divided by scale[o * inner + k], unless that is null.
+/// The same for each (o, k) of [outer, n, inner], into out[o * inner + k]; powers are of the
+/// elements divided by scale[o * inner + k], unless scale is null.
 template <class Device, class T>
 void norm_terms_along(Device device, index_t outer, index_t n, index_t inner, const T* x,
                       NormTerm term, double power, const double* scale, double* out);
-/// How many sums of a kind of terms are out of range; given the elements that rule them, how many
-/// of those can be scaled.
+/// The number of sums that are out of range; given their dominant elements, only of those that can
+/// be scaled.
 template <class Device>
 void count_out_of_range(Device device, index_t n, const double* sums, NormTerm term,
-                        const double* ruling, double* out);
+                        const double* dominant, double* out);
 
-// Extremes travel as integers. The bits of non-negative numbers are ordered like the numbers, with
-// NaN above all; so NaN wins a maximum, which transports do not promise for floating point. For a
-// minimum it is sent as -1.
+// Extremes are communicated as integers, since transports do not guarantee that NaN wins a
+// floating-point minimum or maximum. The bits of non-negative numbers are ordered like the numbers,
+// with NaN above all. In a minimum, NaN is represented by -1.
 
 constexpr std::int64_t ordered_bits(double magnitude, bool smallest) {
   if (smallest && magnitude != magnitude) return -1;
@@ -82,20 +80,20 @@ constexpr std::int64_t ordered_bits(double magnitude, bool smallest) {
 constexpr double number_of_bits(std::int64_t bits) {
   return bits < 0 ? std::numeric_limits<double>::quiet_NaN() : std::bit_cast<double>(bits);
 }
-// With signs, the bits of negative numbers are turned round; NaN is before or after all numbers.
+// The same for numbers with signs: the bits of negative numbers are inverted, and NaN is before or
+// after all numbers.
 
-constexpr std::int64_t place_of(double number, bool smallest) {
+constexpr std::int64_t ordered_key(double number, bool smallest) {
   constexpr std::int64_t last = std::numeric_limits<std::int64_t>::max();
   if (number != number) return smallest ? std::numeric_limits<std::int64_t>::min() : last;
   const auto bits = std::bit_cast<std::int64_t>(number);
   return bits < 0 ? bits ^ last : bits;
 }
-/// Both places of NaN are the bits of one.
-constexpr double number_at(std::int64_t place) {
-  return std::bit_cast<double>(place < 0 ? place ^ std::numeric_limits<std::int64_t>::max()
-                                         : place);
+/// The inverse; both keys of NaN map to a NaN.
+constexpr double number_of_key(std::int64_t key) {
+  return std::bit_cast<double>(key < 0 ? key ^ std::numeric_limits<std::int64_t>::max() : key);
 }
-/// The same in place, into the memory of the numbers.
+/// ordered_bits() and number_of_bits() of n elements, in place.
 template <class Device>
 void to_ordered_bits(Device device, index_t n, bool smallest, double* x);
 template <class Device>

@@ -24,16 +24,15 @@ std::complex<double> number(Complex<double> z) { return {z.re, z.im}; }
 double number(double x) { return x; }
 
 template <class T, class Local>
-Accumulator<T> sum_array(const char* who, const DistributedArray<T>& x, Local local) {
+Accumulator<T> sum_array(const char* who, const ConstArrayView<T>& x, Local local) {
   detail::verify_if_checking(who, x);
   const auto add = [](Accumulator<T> a, Accumulator<T> b) { return a + b; };
   return detail::reduce_array(x.layout(), Accumulator<T>{}, ReduceOp::sum, add, local);
 }
 
-/// Elements are compared as integers in the order of the numbers, with NaN before or after all of
-/// them: transports do not promise what comes of NaN in a minimum or maximum.
+/// Elements are compared by their ordered_key(), so that NaN wins on every transport.
 template <class T>
-T extreme(const char* who, const DistributedArray<T>& x, bool smallest) {
+T extreme(const char* who, const ConstArrayView<T>& x, bool smallest) {
   require(x.layout().count() > 0, "{}: the array is empty", who);
   detail::verify_if_checking(who, x);
   const auto local = [&](index_t first, index_t count) {
@@ -44,23 +43,22 @@ T extreme(const char* who, const DistributedArray<T>& x, bool smallest) {
         kernels::max(device, count, x.data() + first, out);
       }
     });
-    return kernels::place_of(static_cast<double>(value), smallest);
+    return kernels::ordered_key(static_cast<double>(value), smallest);
   };
   const auto combine = [smallest](std::int64_t a, std::int64_t b) {
     return smallest ? std::min(a, b) : std::max(a, b);
   };
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::int64_t place =
-      detail::reduce_array(x.layout(), kernels::place_of(smallest ? infinity : -infinity, smallest),
-                           smallest ? ReduceOp::min : ReduceOp::max, combine, local);
-  return static_cast<T>(kernels::number_at(place));
+  const std::int64_t key = detail::reduce_array(
+      x.layout(), kernels::ordered_key(smallest ? infinity : -infinity, smallest),
+      smallest ? ReduceOp::min : ReduceOp::max, combine, local);
+  return static_cast<T>(kernels::number_of_key(key));
 }
 
 }  // namespace
 
 template <Scalar T>
-Accumulator<T> dot(const DistributedArray<T>& x, const DistributedArray<T>& y,
-                   Conjugate conjugate) {
+Accumulator<T> dot(const ConstArrayView<T>& x, const ConstArrayView<T>& y, Conjugate conjugate) {
   detail::require_equal(x.layout(), y.layout(), "dot");
   detail::require_enumerator(conjugate, Conjugate::none, "dot", "Conjugate");
   return sum_array("dot", x, [&](index_t first, index_t count) {
@@ -77,8 +75,8 @@ Accumulator<T> dot(const DistributedArray<T>& x, const DistributedArray<T>& y,
 }
 
 template <Scalar T>
-Accumulator<T> axpy_dot(Coefficient<T> a, const DistributedArray<T>& x, DistributedArray<T>& y,
-                        const DistributedArray<T>& z) {
+Accumulator<T> axpy_dot(Coefficient<T> a, const ConstArrayView<T>& x, const detail::Output<T>& y,
+                        const ConstArrayView<T>& z) {
   detail::require_equal(x.layout(), y.layout(), "axpy_dot");
   detail::require_equal(z.layout(), y.layout(), "axpy_dot");
   return sum_array("axpy_dot", y, [&](index_t first, index_t count) {
@@ -90,7 +88,7 @@ Accumulator<T> axpy_dot(Coefficient<T> a, const DistributedArray<T>& x, Distribu
 }
 
 template <Scalar T>
-Accumulator<T> sum(const DistributedArray<T>& x) {
+Accumulator<T> sum(const ConstArrayView<T>& x) {
   return sum_array("sum", x, [&](index_t first, index_t count) {
     return number(result_of<KernelSum<T>>(x.device(), [&](auto device, KernelSum<T>* out) {
       kernels::sum(device, count, kernel_cast(x.data()) + first, out);
@@ -100,14 +98,14 @@ Accumulator<T> sum(const DistributedArray<T>& x) {
 
 template <Scalar T>
   requires(!is_complex<T>)
-T min(const DistributedArray<T>& x) { return extreme("min", x, true); }
+T min(const ConstArrayView<T>& x) { return extreme("min", x, true); }
 
 template <Scalar T>
   requires(!is_complex<T>)
-T max(const DistributedArray<T>& x) { return extreme("max", x, false); }
+T max(const ConstArrayView<T>& x) { return extreme("max", x, false); }
 
 template <Scalar T>
-void verify_replicas(const DistributedArray<T>& x) {
+void verify_replicas(const ConstArrayView<T>& x) {
   index_t offset = 0;
   const auto visit = [&](const Layout& leaf, index_t first) {
     const Comm& group = leaf.group_comm();
@@ -129,19 +127,18 @@ void verify_replicas(const DistributedArray<T>& x) {
   detail::for_each_leaf(x.layout(), offset, visit);
 }
 
-#define INSTANTIATE(T)                                                                   \
-  template Accumulator<T> dot<T>(const DistributedArray<T>&, const DistributedArray<T>&, \
-                                 Conjugate);                                             \
-  template Accumulator<T> axpy_dot<T>(Coefficient<T>, const DistributedArray<T>&,        \
-                                      DistributedArray<T>&, const DistributedArray<T>&); \
-  template Accumulator<T> sum<T>(const DistributedArray<T>&);                            \
-  template void verify_replicas<T>(const DistributedArray<T>&);
+#define INSTANTIATE(T)                                                                           \
+  template Accumulator<T> dot<T>(const ConstArrayView<T>&, const ConstArrayView<T>&, Conjugate); \
+  template Accumulator<T> axpy_dot<T>(Coefficient<T>, const ConstArrayView<T>&,                  \
+                                      const ArrayView<T>&, const ConstArrayView<T>&);            \
+  template Accumulator<T> sum<T>(const ConstArrayView<T>&);                                      \
+  template void verify_replicas<T>(const ConstArrayView<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
-template float min<float>(const DistributedArray<float>&);
-template double min<double>(const DistributedArray<double>&);
-template float max<float>(const DistributedArray<float>&);
-template double max<double>(const DistributedArray<double>&);
+template float min<float>(const ConstArrayView<float>&);
+template double min<double>(const ConstArrayView<double>&);
+template float max<float>(const ConstArrayView<float>&);
+template double max<double>(const ConstArrayView<double>&);
 
 }  // namespace weft

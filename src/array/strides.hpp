@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// Of a row-major array.
+/// The strides of a row-major array.
 inline Index strides_of(const Shape& shape) {
   Index strides = shape;
   index_t step = 1;
@@ -15,14 +15,14 @@ inline Index strides_of(const Shape& shape) {
   return strides;
 }
 
-/// Where a point given relative to the origin of an array lies in its memory.
+/// The position in memory of a point relative to the origin of an array.
 inline index_t offset_at(const Index& strides, const Index& at) {
   index_t offset = 0;
   for (int axis = 0; axis < strides.ndim(); ++axis) offset += strides[axis] * at[axis];
   return offset;
 }
 
-/// Where a global point lies in the memory of a box.
+/// The position of a global point in the memory of a box.
 inline index_t offset_in(const Box& box, const Index& at) {
   Index relative = at;
   for (int axis = 0; axis < at.ndim(); ++axis) relative[axis] -= box.offset[axis];

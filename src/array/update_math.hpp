@@ -1,7 +1,7 @@
 #pragma once
 
-// How kernels put a value into their output, for *_kernels.cpp files only. Which of the two is
-// known before the loop, so that one of them never reads the output.
+// How kernels update their output; for *_kernels.cpp files only. The update is chosen before the
+// loop, so that the output is not read if beta is zero.
 
 #include "kernel/kernel_math.hpp"
 
@@ -28,7 +28,7 @@ struct Blended {
   }
 };
 
-/// Calls run(put), where put(value, y) is the one that alpha and beta ask for.
+/// Calls run(put), where put(value, y) updates y with alpha and beta.
 template <class T, class F>
 void with_update(T alpha, T beta, F run) {
   if (is_nonzero(beta)) {

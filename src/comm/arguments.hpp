@@ -2,6 +2,7 @@
 
 // What calls of Comm ask of their arguments. Refused before anything is sent, on every rank alike.
 
+#include <weft/comm/format.hpp>
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
@@ -21,7 +22,7 @@ inline void require_memory(const ConstBufferRef& memory, const char* call) {
     refuse("Comm::{}: there is no type number {}", call, static_cast<int>(memory.dtype));
   if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
     refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
-           memory.count, to_string(memory.dtype));
+           memory.count, memory.dtype);
   }
 }
 
@@ -29,12 +30,10 @@ inline void require_same(const ConstBufferRef& in, const ConstBufferRef& out, co
   require_memory(in, call);
   require_memory(out, call);
   if (in.dtype != out.dtype) [[unlikely]] {
-    refuse("Comm::{}: in has type {}, but out has {}", call, to_string(in.dtype),
-           to_string(out.dtype));
+    refuse("Comm::{}: in has type {}, but out has {}", call, in.dtype, out.dtype);
   }
   if (in.where != out.where) [[unlikely]] {
-    refuse("Comm::{}: in is on {}, but out is on {}", call, to_string(in.where),
-           to_string(out.where));
+    refuse("Comm::{}: in is on {}, but out is on {}", call, in.where, out.where);
   }
 }
 
@@ -49,7 +48,7 @@ inline void require_op(DType dtype, ReduceOp op, const char* call) {
     refuse("Comm::{}: there is no reduction number {}", call, static_cast<int>(op));
   if (has_op(dtype, op)) [[likely]]
     return;
-  refuse("Comm::{}: {} has no reduction '{}'", call, to_string(dtype), to_string(op));
+  refuse("Comm::{}: {} has no reduction '{}'", call, dtype, op);
 }
 
 inline void require_parts(const CommState& state, const Parts& parts, const ConstBufferRef& memory,

@@ -9,10 +9,10 @@
 #include "comm/self_transport.hpp"
 #include "core/cuda_device.hpp"
 #ifdef WEFT_WITH_MPI
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_library.hpp"
 #endif
 #ifdef WEFT_WITH_NCCL
-#include "comm/nccl_transport.hpp"
+#include "comm/nccl_library.hpp"
 #endif
 
 #include <algorithm>

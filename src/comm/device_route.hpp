@@ -4,6 +4,7 @@
 
 #include <weft/comm/comm.hpp>
 
+#include "comm/transport.hpp"
 #include "core/environment.hpp"
 
 #include <cstdint>

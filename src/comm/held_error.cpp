@@ -1,5 +1,6 @@
 #include "comm/held_error.hpp"
 
+#include <weft/comm/format.hpp>
 #include <weft/core/error.hpp>
 
 #include <string>
@@ -7,10 +8,10 @@
 namespace weft::detail {
 
 void HeldError::rethrow(Transport& transport) {
-  heard_ = true;
+  reported_ = true;
   if (error_ != nullptr) std::rethrow_exception(error_);
-  const std::string reason = fmt::format(
-      "this rank went on after an error that had left its {} unfinished", to_string(*unfinished_));
+  const std::string reason =
+      fmt::format("this rank went on after an error that had left its {} unfinished", *unfinished_);
   transport.abort(reason);
   throw CommError(reason);
 }

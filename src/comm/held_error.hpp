@@ -1,7 +1,8 @@
 #pragma once
 
 #include <weft/comm/stats.hpp>
-#include <weft/comm/transport.hpp>
+
+#include "comm/transport.hpp"
 
 #include <exception>
 #include <optional>
@@ -15,14 +16,14 @@ class HeldError {
   void hold(std::exception_ptr error) noexcept {
     if (any()) return;
     error_ = std::move(error);
-    heard_ = false;
+    reported_ = false;
   }
   /// An error was on its way and the call was not complete. Throws nothing unless the program goes
   /// on all the same.
   void hold_unfinished(CallKind kind) noexcept {
     if (any()) return;
     unfinished_ = kind;
-    heard_ = false;
+    reported_ = false;
   }
 
   bool any() const { return error_ != nullptr || unfinished_; }
@@ -31,8 +32,8 @@ class HeldError {
       rethrow(transport);
   }
   /// The same, unless a call has thrown it.
-  void throw_if_unheard(Transport& transport) {
-    if (!heard_) rethrow(transport);
+  void throw_if_unreported(Transport& transport) {
+    if (!reported_) rethrow(transport);
   }
 
  private:
@@ -40,7 +41,7 @@ class HeldError {
 
   std::exception_ptr error_;
   std::optional<CallKind> unfinished_;
-  bool heard_ = true;
+  bool reported_ = true;
 };
 
 }  // namespace weft::detail

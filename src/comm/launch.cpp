@@ -1,13 +1,14 @@
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 
+#include "comm/comm_state.hpp"
 #include "comm/error_texts.hpp"
 #include "comm/launch_outcome.hpp"
 #include "comm/launch_worlds.hpp"
 #include "comm/thread_transport.hpp"
 #include "core/environment.hpp"
 #ifdef WEFT_WITH_MPI
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_library.hpp"
 #endif
 
 #include <unistd.h>
@@ -143,7 +144,7 @@ Device gpu_of_rank(const Comm& world) {
 
 Comm mpi_comm([[maybe_unused]] int fortran_handle) {
 #ifdef WEFT_WITH_MPI
-  return Comm(detail::make_mpi_transport(fortran_handle));
+  return detail::make_comm(detail::make_mpi_transport(fortran_handle));
 #else
   throw Error("mpi_comm: this build of Weft has no MPI");
 #endif

@@ -1,8 +1,9 @@
+#include "comm/comm_state.hpp"
 #include "comm/gather_from_all.hpp"
 #include "comm/launch_outcome.hpp"
 #include "comm/launch_worlds.hpp"
+#include "comm/mpi_library.hpp"
 #include "comm/mpi_native.hpp"
-#include "comm/mpi_transport.hpp"
 #include "comm/mpi_watchdog.hpp"
 #include "comm/openmp_threads.hpp"
 #include "comm/watched_job.hpp"
@@ -119,7 +120,7 @@ int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& option
   WatchedJob watched(*world, one_host);
   Outcome outcome;
   try {
-    const Comm comm = Comm(world).on(device_of_rank(options, places, world->rank()));
+    const Comm comm = make_comm(world).on(device_of_rank(options, places, world->rank()));
     outcome.code = body(comm);
     comm.throw_held_error();
   } catch (...) {

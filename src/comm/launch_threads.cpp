@@ -1,6 +1,7 @@
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 
+#include "comm/comm_state.hpp"
 #include "comm/launch_outcome.hpp"
 #include "comm/launch_worlds.hpp"
 #include "comm/openmp_threads.hpp"
@@ -57,7 +58,7 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
     if (ranks > 1) set_this_rank(rank);
     const OpenMpThreads share(threads);
     try {
-      const Comm world(team[static_cast<std::size_t>(rank)]);
+      const Comm world = make_comm(team[static_cast<std::size_t>(rank)]);
       body(world);
       world.throw_held_error();
       depart_from_team(transport);

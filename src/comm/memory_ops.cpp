@@ -1,5 +1,6 @@
 #include "comm/memory_ops.hpp"
 
+#include <weft/comm/format.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -42,7 +43,7 @@ void copy_and_wait(ConstBufferRef from, BufferRef to) {
 void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const> inputs,
              std::span<void* const> outputs, index_t count) {
   if (!has_op(dtype, op) || op == ReduceOp::avg) [[unlikely]]
-    refuse("{} has no reduction '{}'", to_string(dtype), to_string(op));
+    refuse("{} has no reduction '{}'", dtype, op);
   std::span<const void* const> some = inputs;
   std::vector<const void*> further;
   if (where.kind == DeviceKind::cuda) some = inputs.first(std::min(inputs.size(), most_at_once));

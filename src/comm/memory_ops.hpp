@@ -3,7 +3,7 @@
 // What transports do with memory besides sending it; on any device, in the order of this thread's
 // stream.
 
-#include <weft/comm/transport.hpp>
+#include "comm/transport.hpp"
 
 #include <span>
 

@@ -3,7 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/memory_ops.hpp"
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_library.hpp"
 #include "comm/mpi_watchdog.hpp"
 
 #include <unistd.h>

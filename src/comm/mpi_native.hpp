@@ -3,7 +3,7 @@
 // What of MPI the transport builds on. The only file that includes <mpi.h>; only mpi_*.cpp and
 // launch_mpi.cpp use it.
 
-#include <weft/comm/transport.hpp>
+#include "comm/transport.hpp"
 
 #include <mpi.h>
 #if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)

@@ -1,36 +1,106 @@
 #pragma once
 
-#include <weft/comm/transport.hpp>
+#include <weft/comm/stats.hpp>
 
+#include "comm/mpi_calls.hpp"
+#include "comm/mpi_library.hpp"
+#include "comm/mpi_watchdog.hpp"
+#include "comm/transport.hpp"
+
+#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
 namespace weft::detail {
 
-/// MPI for the life of the object: initialised if the program has not done it, and finalised if so.
-class MpiSession {
+/// An id of a new communicator that its ranks agree on and no other communicator of the job has.
+/// Collective over the communicator.
+std::uint64_t make_comm_id(MPI_Comm comm);
+
+/// Collectives and messages of an MPI communicator. MPI counts are 32-bit numbers: larger calls are
+/// split into several.
+class MpiTransport final : public Transport {
  public:
-  MpiSession();
-  ~MpiSession();
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
+  /// The most elements in one MPI call; see set_mpi_count_limit.
+  inline static index_t count_limit = std::numeric_limits<int>::max();
+
+  explicit MpiTransport(OwnedComm comm)
+      : Transport(rank_in(comm.get()), detail::size_of(comm.get())),
+        owned_(std::move(comm)),
+        comm_(owned_.get()),
+        watched_(
+            MpiWatchdog::instance().add(make_comm_id(comm_), job_ranks(comm_), Transport::rank())),
+        calls_(*watched_) {}
+  ~MpiTransport() override { MpiWatchdog::instance().remove(watched_); }
+
+  std::string_view name() const override { return "mpi"; }
+  bool accepts(Device device) const override {
+    return device.host_accessible() || (device.kind == DeviceKind::cuda && mpi_is_cuda_aware());
+  }
+  bool ordered_on_stream() const override { return false; }
+  std::shared_ptr<Transport> split(int color, int key) override;
+
+  Ticket barrier(CallMode mode) override;
+  Ticket broadcast(BufferRef data, int root, CallMode mode) override;
+  Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override;
+  Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) override;
+  Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                        CallMode mode) override;
+  Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts, CallMode mode) override;
+  Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                CallMode mode) override;
+  Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                 CallMode mode) override;
+  Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
+                    CallMode mode) override;
+  Ticket send(ConstBufferRef data, int to) override;
+  Ticket recv(BufferRef data, int from) override;
+
+  bool test(const Ticket& ticket) override { return calls_.test(ticket); }
+  void wait(const Ticket& ticket) override { calls_.wait(ticket); }
+  void abandon(const Ticket& ticket) noexcept override { calls_.abandon(ticket); }
+  void abort(const std::string& reason) noexcept override { abort_job(reason.c_str()); }
 
  private:
-  bool owner_ = false;
+  // Messages of the program must not match those of large collectives.
+  static constexpr int user_tag = 0;
+  static constexpr int collective_tag = 1;
+
+  /// The name of a call in errors: that of the call it is a step of, if it is one.
+  const char* call_name(CallKind kind) const {
+    return outer_call() != nullptr ? outer_call() : weft::to_string(kind).data();
+  }
+  WatchedCollective watch(CallKind kind, CallMode mode) {
+    return WatchedCollective(*watched_, call_name(kind), mode == CallMode::blocking);
+  }
+  void send_chunks(MpiCall& call, ConstBufferRef data, int to, int tag);
+  void recv_chunks(MpiCall& call, BufferRef data, int from, int tag);
+  void broadcast_chunks(MpiCall* call, BufferRef data, int root);
+  void reduce_chunks(MpiCall* call, ConstBufferRef in, void* out, ReduceOp op, int root);
+  /// MPICH 4.0 crashes if a root other than 0 reduces in place.
+  bool needs_copy(ConstBufferRef in, const void* out, int root) const {
+    return root != 0 && root == rank() && in.data == out && in.count > 0;
+  }
+  void reduce_scatter_small(MpiCall& call, ConstBufferRef in, const Parts& parts, BufferRef out,
+                            ReduceOp op, CallMode mode);
+  void all_gather_small(MpiCall& call, BufferRef out, const Parts& parts, CallMode mode);
+
+  /// Parts that only two ranks know are sent in one collective call if they are small, and each as
+  /// a message of its own if not. Both ranks of a pair know the length of the part between them, so
+  /// they need not agree; and all small parts together fit one call.
+  bool is_large(index_t count) const { return count > count_limit / size(); }
+  bool is_small_part(const Parts& parts, int peer) const {
+    return peer != rank() && !is_large(parts.count(peer));
+  }
+  /// Both return the address of the small parts.
+  const void* send_parts(MpiCall& call, ConstBufferRef in, const Parts& parts);
+  void* recv_parts(MpiCall& call, BufferRef out, const Parts& parts);
+
+  OwnedComm owned_;
+  MPI_Comm comm_;
+  std::shared_ptr<WatchedComm> watched_;
+  MpiCalls calls_;
 };
-
-/// Duplicates the communicator behind a Fortran handle. Collective over it.
-std::shared_ptr<Transport> make_mpi_transport(int fortran_handle);
-/// The same for MPI_COMM_WORLD.
-std::shared_ptr<Transport> make_mpi_world();
-/// The library's own words about itself, such as "Open MPI v4.1.4".
-std::string mpi_library_version();
-
-/// The library says that it takes memory of GPUs.
-bool mpi_is_cuda_aware();
-
-/// The most elements given to one MPI call, whose counts are 32-bit numbers. Only tests lower it.
-void set_mpi_count_limit(index_t elements);
 
 }  // namespace weft::detail

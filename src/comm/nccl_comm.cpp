@@ -1,8 +1,10 @@
 #include "comm/nccl_comm.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 #include <weft/core/stream.hpp>
 
+#include "comm/nccl_watchdog.hpp"
 #include "comm/waiter.hpp"
 
 #include <chrono>
@@ -17,40 +19,6 @@ namespace weft::detail {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// One thread for all communicators of the process, from the first one on. Never destroyed, as
-/// communicators may be later than anything.
-class NcclWatchdog {
- public:
-  static NcclWatchdog& instance() {
-    static auto& watchman = *new NcclWatchdog;
-    return watchman;
-  }
-
-  void add(NcclComm* comm) {
-    const std::lock_guard lock(mutex_);
-    comms_.push_back(comm);
-  }
-  void remove(NcclComm* comm) {
-    const std::lock_guard lock(mutex_);
-    std::erase(comms_, comm);
-  }
-
- private:
-  NcclWatchdog() {
-    std::thread([this] { run(); }).detach();
-  }
-  [[noreturn]] void run() {
-    for (;;) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      const std::lock_guard lock(mutex_);
-      for (NcclComm* comm : comms_) comm->check_host();
-    }
-  }
-
-  std::mutex mutex_;
-  std::vector<NcclComm*> comms_;
-};
 
 std::string timeout_text(const char* what) {
   return fmt::format("{} for {:.0f} s, which is the limit set by WEFT_TIMEOUT; a peer may be lost",
@@ -74,7 +42,7 @@ ncclComm_t init_rank(ncclUniqueId id, Transport& host, Device device) {
     }
     const ncclResult_t code = ncclCommInitRank(&result.comm, size, id, rank);
     if (code != ncclSuccess) {
-      result.error = fmt::format("ncclCommInitRank on {}: {} ({})", to_string(device),
+      result.error = fmt::format("ncclCommInitRank on {}: {} ({})", device,
                                  ncclGetErrorString(code), ncclGetLastError(nullptr));
     }
     return result;
@@ -83,7 +51,7 @@ ncclComm_t init_rank(ncclUniqueId id, Transport& host, Device device) {
   std::thread(std::move(task)).detach();
   const auto deadline = Clock::now() + wait_limit();
   while (future.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
-    host.leave_if_failed();
+    host.throw_if_failed();
     if (Clock::now() > deadline) throw TimeoutError(timeout_text("ncclCommInitRank blocked"));
   }
   const Result result = future.get();
@@ -152,7 +120,7 @@ void NcclComm::check(std::chrono::duration<double> waited) {
   // Once is enough: what is still on the GPU can be saved.
   if (broken_ && std::exchange(told_, true)) return;
   leave_if_broken();
-  host_->leave_if_failed();
+  host_->throw_if_failed();
   ncclResult_t state = ncclSuccess;
   if (ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state != ncclSuccess &&
       state != ncclInProgress) {

@@ -2,9 +2,9 @@
 
 // A communicator of NCCL, watched. The only file that includes <nccl.h>; only nccl_*.cpp use it.
 
-#include <weft/comm/transport.hpp>
-
 #include "core/cuda_device.hpp"
+
+#include "comm/transport.hpp"
 
 #include <nccl.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weft/comm/transport.hpp>
+#include "comm/transport.hpp"
 
 #include <span>
 

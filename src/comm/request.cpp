@@ -1,76 +1,83 @@
 #include <weft/comm/request.hpp>
 
-#include "comm/comm_state.hpp"
+#include "comm/issue_call.hpp"
 #include "comm/memory_ops.hpp"
 
 #include <exception>
+#include <utility>
 
 namespace weft {
+namespace {
+
+/// Returns the record of a call to its communicator when the call has ended, with an error or not.
+class PendingCallRelease {
+ public:
+  explicit PendingCallRelease(detail::PendingCall& call) : state_(call.state), call_(call) {}
+  ~PendingCallRelease() {
+    call_.staging = nullptr;
+    call_.state = nullptr;
+    call_.next_idle = std::exchange(state_->idle_calls, &call_);
+  }
+  PendingCallRelease(const PendingCallRelease&) = delete;
+  PendingCallRelease& operator=(const PendingCallRelease&) = delete;
+
+ private:
+  std::shared_ptr<detail::CommState> state_;
+  detail::PendingCall& call_;
+};
+
+}  // namespace
 
 void detail::Staging::finish() {
   if (average.count > 0) divide(average, ranks);
   out.deliver(target.data, target.where, static_cast<std::size_t>(target.bytes()));
 }
 
-Request::Request() = default;
-Request::Request(Request&&) noexcept = default;
-
-Request::Request(std::shared_ptr<detail::CommState> state, Transport& transport, CallKind kind,
-                 Ticket ticket, std::unique_ptr<detail::Staging> staging)
-    : state_(std::move(state)),
-      transport_(&transport),
-      kind_(kind),
-      ticket_(ticket),
-      staging_(std::move(staging)) {}
+Request::Request(Request&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
 
 Request& Request::operator=(Request&& other) noexcept {
-  std::swap(state_, other.state_);
-  std::swap(transport_, other.transport_);
-  std::swap(kind_, other.kind_);
-  std::swap(ticket_, other.ticket_);
-  std::swap(staging_, other.staging_);
+  std::swap(call_, other.call_);
   return *this;
 }
 
 Request::~Request() {
-  if (state_ == nullptr) return;
-  const auto held = state_->held;
-  const bool unwinding = std::uncaught_exceptions() > 0;
-  try {
-    if (!unwinding) {
+  if (call_ == nullptr) return;
+  const auto held = call_->state->held;
+  if (std::uncaught_exceptions() == 0) {
+    try {
       wait();
-    } else if (!transport_->test(ticket_)) {
-      // This rank will not do its part in what its peers wait for.
-      held->hold_unfinished(kind_);
-      transport_->abandon(ticket_);
+    } catch (...) {
+      held->hold(std::current_exception());
     }
+    return;
+  }
+  const PendingCallRelease release(*call_);
+  try {
+    if (call_->transport->test(call_->ticket)) return;
+    // This rank will not do its share of the call.
+    held->hold_unfinished(call_->kind);
+    call_->transport->abandon(call_->ticket);
   } catch (...) {
-    // A destructor cannot tell. While another error is on its way, this one is not news.
-    if (!unwinding) held->hold(std::current_exception());
+    // The exception that destroys this request takes precedence.
   }
 }
 
-void Request::complete() {
-  state_ = nullptr;
-  if (staging_ != nullptr) staging_->finish();
-  staging_ = nullptr;
-}
-
 bool Request::test() {
-  if (state_ == nullptr) return true;
-  if (!transport_->test(ticket_)) return false;
-  complete();
+  if (call_ == nullptr) return true;
+  if (!call_->transport->test(call_->ticket)) return false;
+  detail::PendingCall& call = *std::exchange(call_, nullptr);
+  const PendingCallRelease release(call);
+  if (call.staging != nullptr) call.staging->finish();
   return true;
 }
 
 void Request::wait() {
-  if (state_ == nullptr) return;
-  // Held here, since the timer needs it until the end.
-  const auto state = std::move(state_);
-  state_ = nullptr;
-  const detail::CallTimer timer(*state, kind_);
-  transport_->wait(ticket_);
-  complete();
+  if (call_ == nullptr) return;
+  detail::PendingCall& call = *std::exchange(call_, nullptr);
+  const PendingCallRelease release(call);
+  const detail::CallTimer timer(*call.state, call.kind);
+  call.transport->wait(call.ticket);
+  if (call.staging != nullptr) call.staging->finish();
 }
 
 }  // namespace weft

@@ -5,22 +5,14 @@ namespace weft::detail {
 std::uint64_t Mailbox::post(ConstBufferRef message) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = posted_.load(std::memory_order_relaxed);
-  const std::uint64_t first = taken();
-  if (number - first == ring_.size()) {
-    std::vector<ConstBufferRef> larger(2 * ring_.size());
-    for (std::uint64_t i = first; i < number; ++i) {
-      larger[i % larger.size()] = ring_[i % ring_.size()];
-    }
-    ring_ = std::move(larger);
-  }
-  ring_[number % ring_.size()] = message;
+  ring_.push(taken(), number, message);
   posted_.store(number + 1, std::memory_order_release);
   return number + 1;
 }
 
 ConstBufferRef Mailbox::front() {
   const std::lock_guard lock(mutex_);
-  return ring_[taken() % ring_.size()];
+  return ring_[taken()];
 }
 
 void Mailbox::pop() {

@@ -4,10 +4,11 @@
 // written by one thread and read by others through acquire and release.
 
 #include <weft/comm/stats.hpp>
-#include <weft/comm/transport.hpp>
 #include <weft/core/stream.hpp>
 
+#include "comm/ring.hpp"
 #include "comm/thread_job.hpp"
+#include "comm/transport.hpp"
 
 #include <array>
 #include <atomic>
@@ -83,7 +84,7 @@ class alignas(128) Mailbox {
 
  private:
   std::mutex mutex_;
-  std::vector<ConstBufferRef> ring_ = std::vector<ConstBufferRef>(4);
+  Ring<ConstBufferRef> ring_;
   std::atomic<std::uint64_t> posted_{0};
   std::atomic<std::uint64_t> taken_{0};
 };

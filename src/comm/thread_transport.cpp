@@ -16,8 +16,6 @@
 namespace weft::detail {
 namespace {
 
-enum TicketKind : std::int32_t { collective, gpu_collective, sending, gpu_sending, receiving };
-
 /// A message that takes no memory: a wait must not end by another error while peers still read what
 /// the caller would then release.
 class ShortText {
@@ -55,7 +53,7 @@ void ThreadTransport::wait_until(const Ticket& ticket, Done done) {
     const bool complete = done();
     if (!complete && !waiter.pause()) continue;
     // Also after completion: a peer that saw a failure has skipped its share of the work.
-    leave_if_failed();
+    throw_if_failed();
     if (complete) return;
     fail_if_departed(ticket);
     if (waiter.waited() > wait_limit()) time_out(ticket);
@@ -68,7 +66,7 @@ void ThreadTransport::wait(const Ticket& ticket) {
 }
 
 std::string_view ThreadTransport::call_of(const Ticket& ticket) {
-  if (step_of() != nullptr) return step_of();
+  if (outer_call() != nullptr) return outer_call();
   switch (ticket.kind) {
     case sending:
     case gpu_sending: return to_string(CallKind::send);
@@ -160,7 +158,7 @@ void ThreadTransport::order_after(const Ticket& ticket) {
 }
 
 Ticket ThreadTransport::begin(const CollectiveCall& call, CallMode mode) {
-  leave_if_failed();
+  throw_if_failed();
   const std::uint64_t sequence = announced_;
   if (sequence >= collective_depth) {
     const std::uint64_t oldest = sequence - collective_depth + 1;
@@ -183,22 +181,6 @@ Ticket ThreadTransport::begin(const CollectiveCall& call, CallMode mode) {
   if (mode == CallMode::nonblocking) return ticket;
   wait(ticket);
   return {};
-}
-
-Ticket ThreadTransport::send(ConstBufferRef data, int to) {
-  leave_if_failed();
-  Mailbox& mailbox = team_->mailbox(rank(), to);
-  const bool gpu = on_gpu(data.where);
-  if (gpu) mailbox.ready.record(gpu_stream(data.where));
-  return {.kind = gpu ? gpu_sending : sending, .peer = to, .id = mailbox.post(data)};
-}
-
-Ticket ThreadTransport::expect(const Awaited& awaited, int from) {
-  leave_if_failed();
-  Expected& expected = expected_[static_cast<std::size_t>(from)];
-  expected.push(awaited);
-  ++expecting_;
-  return {.kind = receiving, .peer = from, .id = expected.begun};
 }
 
 void ThreadTransport::prefetch_next_slot(index_t bytes) {
@@ -265,52 +247,6 @@ void ThreadTransport::progress() {
   }
 }
 
-void ThreadTransport::progress_messages() {
-  for (int peer = 0; peer < size(); ++peer) {
-    Expected& expected = expected_[static_cast<std::size_t>(peer)];
-    Mailbox& mailbox = team_->mailbox(peer, rank());
-    while (expected.pending() && mailbox.has_message()) {
-      const Awaited awaited = expected.front();
-      const index_t room = awaited.room.bytes();
-      index_t sent = 0;
-      {
-        const BusyMark busy(board_.busy);
-        if (job().stopped()) break;
-        const ConstBufferRef from = mailbox.front();
-        sent = from.bytes();
-        if (sent == room) take(mailbox, peer, from, awaited);
-        mailbox.pop();
-      }
-      ++expected.arrived;
-      --expecting_;
-      if (sent != room) {
-        throw CommError(fmt::format("rank {} sent {} bytes to rank {}, which was to receive {}",
-                                    job_rank(peer), sent, job_rank(), room));
-      }
-    }
-  }
-}
-
-void ThreadTransport::take(Mailbox& mailbox, int peer, ConstBufferRef from,
-                           const Awaited& awaited) {
-  const auto get = [&] {
-    if (awaited.reader != nullptr) {
-      awaited.reader->read(peer, from.data);
-    } else {
-      copy(from, awaited.room);
-    }
-  };
-  const Device to = awaited.room.where;
-  if (!on_gpu(from.where) && !on_gpu(to)) {
-    get();
-    return;
-  }
-  const Stream stream = gpu_stream(on_gpu(to) ? to : from.where);
-  if (on_gpu(from.where)) stream.wait(mailbox.ready);
-  get();
-  mailbox.read.record(stream);
-}
-
 std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
   struct Choice {
     std::int64_t color;
@@ -320,7 +256,7 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
   constexpr index_t words = sizeof(Choice) / sizeof(std::int64_t);
   Parts parts;
   parts.make_even(size(), words);
-  const Step step(*this, "split");
+  const CallScope scope(*this, "split");
   const Choice mine = {color, key, rank()};
   std::vector<Choice> choices(static_cast<std::size_t>(size()));
   all_gather(ConstBufferRef(&mine.color, words), BufferRef(&choices[0].color, parts.extent()),

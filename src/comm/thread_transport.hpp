@@ -1,9 +1,10 @@
 #pragma once
 
-#include <weft/comm/transport.hpp>
-
+#include "comm/peer_reader.hpp"
 #include "comm/reduction_kernels.hpp"
+#include "comm/ring.hpp"
 #include "comm/thread_team.hpp"
+#include "comm/transport.hpp"
 #include "comm/waiter.hpp"
 
 #include <memory>
@@ -29,30 +30,21 @@ void throw_unheard_failure(Transport& transport);
 
 inline bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
 
-/// A message this rank expects: where it goes, or who reads it.
-struct Awaited {
-  BufferRef room;
+/// A message this rank expects: its destination, or its reader and size.
+struct ExpectedMessage {
+  BufferRef to;
   PeerReader* reader = nullptr;
 };
 
 /// Messages this rank expects from one peer, in order.
-struct Expected {
-  std::vector<Awaited> ring = std::vector<Awaited>(4);
+struct ExpectedMessages {
+  Ring<ExpectedMessage> messages;
   std::uint64_t begun = 0;
   std::uint64_t arrived = 0;
 
-  void push(const Awaited& awaited) {
-    if (begun - arrived == ring.size()) {
-      std::vector<Awaited> larger(2 * ring.size());
-      for (std::uint64_t i = arrived; i < begun; ++i) {
-        larger[i % larger.size()] = ring[i % ring.size()];
-      }
-      ring = std::move(larger);
-    }
-    ring[begun++ % ring.size()] = awaited;
-  }
+  void push(const ExpectedMessage& message) { messages.push(arrived, begun++, message); }
   bool pending() const { return arrived < begun; }
-  const Awaited& front() const { return ring[arrived % ring.size()]; }
+  const ExpectedMessage& front() const { return messages[arrived]; }
 };
 
 /// Marks that this rank touches peers' memory, so that none of them releases it: see
@@ -163,7 +155,7 @@ class ThreadTransport final : public Transport {
   bool test(const Ticket& ticket) override {
     progress_all();
     const bool complete = is_complete(ticket);
-    leave_if_failed();
+    throw_if_failed();
     if (complete) {
       order_after(ticket);
     } else {
@@ -176,7 +168,7 @@ class ThreadTransport final : public Transport {
     job().announce_failure(job_rank());
     quiesce();
   }
-  void leave_if_failed() override {
+  void throw_if_failed() override {
     if (job().stopped()) [[unlikely]]
       leave();
   }
@@ -186,12 +178,14 @@ class ThreadTransport final : public Transport {
   int job_rank() const { return job_rank(rank()); }
 
  private:
+  enum TicketKind : std::int32_t { collective, gpu_collective, sending, gpu_sending, receiving };
+
   int job_rank(int peer) const { return team_->job_ranks[static_cast<std::size_t>(peer)]; }
   Slot& slot(int peer, std::uint64_t sequence) {
     return team_->board(peer).slots[sequence % collective_depth];
   }
 
-  Ticket expect(const Awaited& awaited, int from);
+  Ticket expect(const ExpectedMessage& expected, int from);
   /// Announces a collective whose data peers read from where it is.
   Ticket begin(const CollectiveCall& call, CallMode mode);
   /// Announces one whose `bytes` of data go into the slot if there is room.
@@ -222,7 +216,7 @@ class ThreadTransport final : public Transport {
   void progress();
   void progress_messages();
   /// Takes the message at the front of a mailbox.
-  void take(Mailbox& mailbox, int peer, ConstBufferRef from, const Awaited& awaited);
+  void take(Mailbox& mailbox, int peer, ConstBufferRef from, const ExpectedMessage& expected);
   void work(const CollectiveCall& call, std::uint64_t sequence);
   void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
   void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);
@@ -261,7 +255,7 @@ class ThreadTransport final : public Transport {
   /// Ranks below this one have announced the collective that is to be worked next.
   int seen_ranks_ = 0;
 
-  std::vector<Expected> expected_;
+  std::vector<ExpectedMessages> expected_;
   index_t expecting_ = 0;
 
   std::vector<const void*> inputs_;

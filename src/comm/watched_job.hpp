@@ -1,8 +1,7 @@
 #pragma once
 
-#include <weft/comm/transport.hpp>
-
 #include "comm/mpi_watch.hpp"
+#include "comm/transport.hpp"
 
 #include <memory>
 #include <optional>

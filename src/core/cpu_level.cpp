@@ -1,5 +1,6 @@
 #include <weft/core/cpu_level.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 
 #include "core/environment.hpp"
 
@@ -13,12 +14,6 @@
 
 namespace weft {
 namespace {
-
-std::string list_of(const std::vector<CpuLevel>& levels) {
-  std::vector<std::string> names;
-  for (const CpuLevel level : levels) names.push_back(to_string(level));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 #if defined(__x86_64__)
 /// CPUID bits that __builtin_cpu_supports does not cover in every compiler.
@@ -99,8 +94,7 @@ CpuLevel highest_level() {
 CpuLevel choose_level(CpuLevel wanted, const std::vector<CpuLevel>& built, CpuLevel highest) {
   const bool is_chosen = wanted != CpuLevel::any;
   if (built.empty()) {
-    require(!is_chosen, "WEFT_ISA asks for {}, but this build has one set of kernels only",
-            to_string(wanted));
+    require(!is_chosen, "WEFT_ISA asks for {}, but this build has one set of kernels only", wanted);
     return CpuLevel::any;
   }
   if (highest < built.front()) {
@@ -111,9 +105,9 @@ CpuLevel choose_level(CpuLevel wanted, const std::vector<CpuLevel>& built, CpuLe
   }
   if (!is_chosen) return std::min(built.back(), highest);
   require(std::find(built.begin(), built.end(), wanted) != built.end(),
-          "WEFT_ISA asks for {}, but this build has {}", to_string(wanted), list_of(built));
-  require(wanted <= highest, "WEFT_ISA asks for {}, but this processor has no more than {}",
-          to_string(wanted), to_string(highest));
+          "WEFT_ISA asks for {}, but this build has {}", wanted, fmt::join(built, ", "));
+  require(wanted <= highest, "WEFT_ISA asks for {}, but this processor has no more than {}", wanted,
+          highest);
   return wanted;
 }
 

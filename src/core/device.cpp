@@ -1,6 +1,7 @@
 #include <weft/core/cpu_level.hpp>
 #include <weft/core/device_access.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 #include <weft/core/parallel.hpp>
 
 #include "core/copy_on_host.hpp"
@@ -28,13 +29,19 @@ Device Device::parse(std::string_view text) {
   return kind == "debug" ? debug() : cuda(ordinal);
 }
 
-std::string to_string(Device device) {
-  switch (device.kind) {
+std::string_view to_string(DeviceKind kind) {
+  switch (kind) {
     case DeviceKind::cpu: return "cpu";
     case DeviceKind::debug: return "debug";
     case DeviceKind::cuda: break;
   }
-  return fmt::format("cuda:{}", device.ordinal);
+  return "cuda";
+}
+
+std::string to_string(Device device) {
+  const std::string kind(to_string(device.kind));
+  if (device.kind != DeviceKind::cuda) return kind;
+  return fmt::format("{}:{}", kind, device.ordinal);
 }
 
 int device_count(DeviceKind kind) {
@@ -57,12 +64,10 @@ void require_available(Device device) {
 #if defined(WEFT_WITH_CUDA)
   const int count = device_count(DeviceKind::cuda);
   if (device.ordinal >= 0 && device.ordinal < count) return;
-  throw DeviceError(fmt::format("device {} asked for, but this machine has {} GPU{}",
-                                to_string(device), count == 0 ? "no" : std::to_string(count),
-                                count == 1 ? "" : "s"));
+  throw DeviceError(fmt::format("device {} asked for, but this machine has {} GPU{}", device,
+                                count == 0 ? "no" : std::to_string(count), count == 1 ? "" : "s"));
 #else
-  throw DeviceError(
-      fmt::format("device {} asked for, but this build of Weft has no CUDA", to_string(device)));
+  throw DeviceError(fmt::format("device {} asked for, but this build of Weft has no CUDA", device));
 #endif
 }
 

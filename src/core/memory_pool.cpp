@@ -1,6 +1,7 @@
 #include <weft/core/buffer.hpp>
 #include <weft/core/device_access.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 
 #include "core/cuda_device.hpp"
 #include "core/debug_memory.hpp"
@@ -108,8 +109,7 @@ class MemoryPool {
     }
     if (data == nullptr) {
       throw DeviceError(fmt::format("out of memory on {}: {} bytes asked for, {} bytes in use{}",
-                                    to_string(device_), bytes, stats_.bytes_in_use,
-                                    room_left(device_)));
+                                    device_, bytes, stats_.bytes_in_use, room_left(device_)));
     }
     if (is_staggered(device_, size)) {
       const std::size_t offset = page_offsets.take(detail::PageOffsets::of(data));

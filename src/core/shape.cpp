@@ -1,4 +1,5 @@
 #include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 #include <weft/core/shape.hpp>
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace {
 
 void require_axis(const Shape& shape, int axis, const char* where) {
   if (axis < 0 || axis >= shape.ndim()) [[unlikely]] {
-    refuse("{}: there is no axis {} in {}", where, axis, to_string(shape));
+    refuse("{}: there is no axis {} in {}", where, axis, shape);
   }
 }
 
@@ -34,12 +35,12 @@ Shape::Shape(const Index& extents) : Index(extents) {
   bool overflow = false;
   for (const index_t extent : extents) {
     if (extent < 0) [[unlikely]]
-      refuse("Shape: negative extent in {}", to_string(extents));
+      refuse("Shape: negative extent in {}", extents);
     // A zero extent would hide an overflow of the others, which strides would still run into.
     overflow = overflow || __builtin_mul_overflow(product, std::max<index_t>(extent, 1), &product);
   }
   if (overflow) [[unlikely]] {
-    refuse("Shape: the number of elements of {} does not fit into 64 bits", to_string(extents));
+    refuse("Shape: the number of elements of {} does not fit into 64 bits", extents);
   }
 }
 
@@ -98,6 +99,10 @@ std::string to_string(const Index& index) {
     text += fmt::format("{}{}", axis == 0 ? "" : ", ", index[axis]);
   }
   return text + ")";
+}
+
+std::string to_string(const Box& box) {
+  return to_string(box.shape) + " at " + to_string(box.offset);
 }
 
 }  // namespace weft

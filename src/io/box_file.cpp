@@ -11,11 +11,10 @@
 namespace weft::detail {
 namespace {
 
-/// Elements that a thread takes at a time: few enough to stay in its cache until it is done with
-/// them.
+/// Elements per piece of work of a thread: few enough to stay in its cache.
 constexpr index_t piece_size = 8192;
 
-/// Keeps what the first of several jobs has thrown: an exception must not leave a parallel region.
+/// Stores the exception of the first job that fails: exceptions must not leave a parallel region.
 class FirstFailure {
  public:
   template <class F>
@@ -44,7 +43,7 @@ class FirstFailure {
 
 Runs::Runs(const Shape& shape, const Box& box) : shape_(shape), box_(box) {
   if (box.shape.count() == 0) return;
-  // A run takes in the last axes, as long as those behind are whole.
+  // A run spans the last axes as long as all axes behind are whole.
   first_ = shape.ndim();
   while (first_ > 0 && (first_ == shape.ndim() || box.shape[first_] == shape[first_])) --first_;
   length_ = box.shape.count(first_, shape.ndim());

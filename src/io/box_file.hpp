@@ -1,6 +1,6 @@
 #pragma once
 
-// Arrays in files, of which each rank reads and writes its own part.
+// Arrays in files: each rank reads and writes its own part.
 
 #include "io/file.hpp"
 
@@ -8,25 +8,25 @@
 
 namespace weft::detail {
 
-/// The elements of a box in runs that are contiguous in it and in the array, as long as can be.
+/// Splits a box into the longest runs that are contiguous both in the box and in the array.
 class Runs {
  public:
   Runs(const Shape& shape, const Box& box);
 
   index_t count() const { return count_; }
   index_t length() const { return length_; }
-  /// Where in the array a run begins. In the box, they follow one another.
+  /// The position in the array at which a run begins. In the box, runs are consecutive.
   index_t place(index_t run) const;
 
  private:
   Shape shape_;
   Box box_;
-  int first_ = 0;  // axis that runs take in, and all after it
+  int first_ = 0;  // first axis that runs span
   index_t length_ = 0;
   index_t count_ = 0;
 };
 
-/// f(where in the array, where in the box, how many) for all runs, one after the other.
+/// Calls f(position in the array, position in the box, length) for all runs in order.
 template <class F>
 void for_each_run(const Shape& shape, const Box& box, F f) {
   const Runs runs(shape, box);
@@ -35,12 +35,11 @@ void for_each_run(const Shape& shape, const Box& box, F f) {
   }
 }
 
-/// The same for pieces of all runs, shared among threads.
-/// Throws what the first piece throws that fails.
+/// The same for pieces of runs, in parallel. Rethrows the exception of the first piece that fails.
 void share_pieces(const Runs& runs, const std::function<void(index_t, index_t, index_t)>& f);
 
-/// The elements of a box, one after the other in memory, and at their places in an array of
-/// `shape` that begins at an offset of the file. An element has `element` bytes.
+/// Copies between the contiguous elements of a box in memory and an array of `shape` that begins at
+/// an offset of the file. An element has `element` bytes.
 void write_box(const File& file, const Shape& shape, const Box& box, index_t offset,
                const void* data, index_t element);
 void read_box(const File& file, const Shape& shape, const Box& box, index_t offset, void* data,

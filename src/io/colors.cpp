@@ -7,8 +7,8 @@
 namespace weft::detail {
 namespace {
 
-/// A colour as the eye sees it, in the coordinates of Oklab: lightness from 0 to 1, and how much
-/// it is red rather than green (a) and yellow rather than blue (b).
+/// A colour in Oklab, a perceptual colour space: lightness from 0 to 1, green to red (a) and blue
+/// to yellow (b).
 struct Oklab {
   double lightness;
   double a;
@@ -32,7 +32,7 @@ std::uint8_t to_byte(double linear) {
   return static_cast<std::uint8_t>(std::lround(255 * encoded));
 }
 
-/// By the two matrices that define Oklab, to sRGB.
+/// Oklab to sRGB, by the two matrices that define Oklab.
 Rgb to_rgb(const Oklab& color) {
   const auto cube = [](double x) { return x * x * x; };
   const double l = cube(color.lightness + 0.3963377774 * color.a + 0.2158037573 * color.b);
@@ -43,8 +43,8 @@ Rgb to_rgb(const Oklab& color) {
           to_byte(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
-/// From violet through blue and green to yellow in equal steps of lightness, and as strong as
-/// screens can show each of them.
+/// From violet over blue and green to yellow in equal steps of lightness, with the largest chroma
+/// in sRGB.
 Oklab sequential(double part) {
   const auto cube = [](double x) { return x * x * x; };
   const double strength = 0.085 + 0.04 * cube(1 - part) + 0.09 * cube(part);

@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-/// Numbers get the colours from 0 on: an odd count, so that there is one in the middle.
+/// Values use colours 0 to 254: an odd number, so that there is a middle colour.
 inline constexpr int color_count = 255;
 inline constexpr std::uint8_t color_of_nan = 255;
 

@@ -17,7 +17,7 @@
 namespace weft::detail {
 namespace {
 
-// Systems take no more than 2 GiB in one call.
+// One system call transfers at most 2 GiB.
 constexpr index_t most_at_once = index_t{1} << 30;
 constexpr int most_links = 40;
 
@@ -36,7 +36,7 @@ void require_regular(const std::string& path, mode_t mode) {
       fmt::format("'{}' is {}, not a regular file; use the path of a file", path, kind_of(mode)));
 }
 
-/// The system would see only what comes before a zero byte.
+/// The system would ignore everything behind a zero byte.
 const char* checked(const std::string& path) {
   if (path.empty()) throw Error("the path of a file is empty; name a file");
   if (path.find('\0') != std::string::npos)
@@ -44,7 +44,7 @@ const char* checked(const std::string& path) {
   return path.c_str();
 }
 
-/// Repeats a call that a signal has interrupted.
+/// Repeats a call while signals interrupt it.
 template <class Call>
 auto retried(Call call) {
   auto result = call();
@@ -67,7 +67,7 @@ void fail_call(const char* what, const std::string& path, const char* advice) {
                           std::generic_category().message(code), advice));
 }
 
-// A FIFO without a peer would block in open, and a terminal could become the process's own.
+// Opening a FIFO without a peer blocks, and a terminal could become the controlling one.
 File::File(std::string path, int flags)
     : path_(std::move(path)), descriptor_(retried([&] {
         return ::open(checked(path_), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
@@ -82,7 +82,7 @@ File::File(std::string path, int flags)
               reading ? "check that the file exists and may be read on every rank"
                       : "check that the folder exists and may be written on every rank");
   }
-  if ((flags & O_EXCL) != 0) return;  // it is new, and regular
+  if ((flags & O_EXCL) != 0) return;  // it is new and regular
   try {
     if (::fstat(descriptor_, &status) != 0) fail_call("read the status of", path_, check_disk);
     require_regular(path_, status.st_mode);
@@ -101,7 +101,7 @@ File File::create(const std::string& path) {
 File::File(File&& other) noexcept
     : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-// What was written has been synced, or is thrown away: an error of close tells nothing new.
+// Errors of close are ignored: data have been synced or are discarded.
 File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -140,7 +140,7 @@ void File::write(const void* from, index_t bytes, index_t offset) const {
   while (bytes > 0) {
     const auto wanted = static_cast<std::size_t>(std::min(bytes, most_at_once));
     const ssize_t put = retried([&] { return ::pwrite(descriptor_, next, wanted, offset); });
-    // A device that takes nothing and reports no error would be asked for ever.
+    // A device that accepts nothing and reports no error would loop forever.
     if (put == 0) errno = ENOSPC;
     if (put <= 0) fail_call("write", path_, "check that the disk has room for it");
     next += put;

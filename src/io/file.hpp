@@ -6,14 +6,14 @@
 
 namespace weft::detail {
 
-/// An open regular file. Folders, FIFOs, sockets and devices are refused, without waiting for a
-/// peer of a FIFO. Errors name the path and the reason that the system gives.
+/// An open regular file. Folders, FIFOs, sockets and devices are refused without blocking. Errors
+/// contain the path and the reason given by the system.
 class File {
  public:
   static File open(const std::string& path);
-  /// An existing file that is not a symbolic link.
+  /// Opens an existing file that is not a symbolic link.
   static File open_for_writing(const std::string& path);
-  /// A new file; an error if anything has this name.
+  /// Creates a file; an error if the name exists.
   static File create(const std::string& path);
 
   File(File&& other) noexcept;
@@ -23,10 +23,10 @@ class File {
   const std::string& path() const { return path_; }
   index_t size() const;
   void resize(index_t bytes) const;
-  /// All bytes, at their place in the file, whoever else reads and writes there.
+  /// Transfers all bytes at an offset; may run concurrently with other transfers.
   void read(void* to, index_t bytes, index_t offset) const;
   void write(const void* from, index_t bytes, index_t offset) const;
-  /// Returns when what was written is on the disk.
+  /// Returns when all written data are on the disk.
   void sync() const;
 
  private:
@@ -36,16 +36,16 @@ class File {
   int descriptor_;
 };
 
-/// The end of a path: the file itself if it is a symbolic link, or a chain of them.
+/// The path after following symbolic links.
 struct ResolvedPath {
   std::string path;
   bool exists = false;
 };
-/// Throws if something else than a regular file is there, and if it cannot be found out what is:
-/// only ENOENT means that there is nothing.
+/// Throws if the path exists and is not a regular file, or if its status cannot be read: only
+/// ENOENT means that it does not exist.
 ResolvedPath resolve_path(const std::string& path);
 
-/// Throws an Error for a failed call of the system, with what errno says:
+/// Throws an Error for a failed system call, with the text of errno:
 /// "cannot <what> '<path>': <reason>; <advice>".
 [[noreturn]] void fail_call(const char* what, const std::string& path, const char* advice);
 

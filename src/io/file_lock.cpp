@@ -21,12 +21,12 @@ namespace weft::detail {
 namespace {
 
 constexpr const char* check_folder = "check that the folder exists and may be written by rank 0";
-// A lock file that disappears that often while we open it is replaced on purpose.
+// A lock file that disappears this often while we open it is replaced on purpose.
 constexpr int most_attempts = 100;
 constexpr std::string_view mark = "process ";
 
-/// What an owner writes: "process 123 on host\n<name of its temporary file>\n". It may have been
-/// killed in between.
+/// The content of a lock file: "process 123 on host\n<name of its temporary file>\n". It may be
+/// incomplete if the owner was killed.
 struct Note {
   std::string owner;
   std::string partial_name;
@@ -48,7 +48,7 @@ std::string this_process() {
   return fmt::format("{}{} on {}", mark, ::getpid(), host.data());
 }
 
-/// The path still leads to the open file. What keeps it from telling is in errno.
+/// Whether the path still refers to the open file; sets errno if that is unknown.
 bool has_file(int descriptor, const std::string& path) noexcept {
   struct stat open {};
   struct stat named {};
@@ -56,13 +56,13 @@ bool has_file(int descriptor, const std::string& path) noexcept {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-/// A file that somebody needs for something else must not be overwritten and removed.
+/// Refuses a file with other content, which must not be overwritten.
 void require_lock_file(int descriptor, const std::string& path) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) fail_call("lock", path, "check the file system");
   if (!S_ISREG(status.st_mode))
     throw Error(fmt::format("cannot lock '{}': it is not a regular file; remove it", path));
-  // A file without any name was removed by its last owner.
+  // A file without a name was removed by its last owner.
   if (status.st_nlink > 1 ||
       (status.st_size > 0 && !read_note(descriptor).owner.starts_with(mark))) {
     throw Error(fmt::format(
@@ -90,8 +90,8 @@ FileLock::FileLock(const std::string& path)
   }
 }
 
-// Removed before the lock ends: whoever opens it from now on makes a new one, and who has opened it
-// already sees that it has no name any more.
+// Removed before the lock is released: later processes create a new file, and those that have it
+// open see that it has no name.
 FileLock::~FileLock() {
   if (has_file(descriptor_, path_)) ::unlink(path_.c_str());
   ::close(descriptor_);

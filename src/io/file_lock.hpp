@@ -4,21 +4,20 @@
 
 namespace weft::detail {
 
-/// The right to replace a file: as long as one process has it, others get an error. Held by a lock
-/// of the system on `path`.lock, which ends with the process however it ends; the file itself
-/// tells others who has it, and the next owner what a killed one has left.
+/// The exclusive right to replace a file, held by a system lock on `path`.lock, which ends with the
+/// process. The lock file names the owner and the owner's temporary file.
 class FileLock {
  public:
-  /// Throws, with the owner's name, if somebody else has it. Removes the temporary file that an
-  /// owner has left who was killed. Where the file system has no locks, nothing is locked.
+  /// Throws, with the name of the owner, if another process holds the lock. Removes the temporary
+  /// file of a killed owner. Does nothing on a file system without locks.
   explicit FileLock(const std::string& path);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  /// The file, without symbolic links at the end of its path.
+  /// The path of the file after following symbolic links.
   const std::string& target() const { return target_; }
-  /// The temporary file that is to be removed if this process is killed.
+  /// Records the temporary file that the next owner removes if this process is killed.
   void note_partial(const std::string& partial_path) const;
 
  private:

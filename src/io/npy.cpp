@@ -30,7 +30,7 @@ Index reversed(const Index& index) {
   return result;
 }
 
-/// The elements of a box one after the other, in the order that the file has.
+/// The elements of a box, contiguous, in the order of the file.
 template <Scalar T>
 void read_box(const File& file, const NpyInfo& info, const Box& box, T* data) {
   const bool reverse = info.fortran_order;
@@ -78,16 +78,16 @@ void read_part(const File& file, const NpyInfo& info, DistributedArray<T>& x) {
 }  // namespace
 
 template <Scalar T>
-void write_npy(const std::string& path, const DistributedArray<T>& x) {
+void write_npy(const std::string& path, const ConstArrayView<T>& x) {
   const Layout& layout = x.layout();
   require(!layout.is_stack(),
           "write_npy: a .npy file has one array, but this is a {}; write each part() to a file of "
           "its own",
-          layout.describe());
+          to_string(layout));
   require(!layout.is_within_groups(),
           "write_npy: every group of ranks has an array of its own in {}; redistribute() it to a "
           "layout of all ranks first",
-          layout.describe());
+          to_string(layout));
   const Comm& comm = layout.comm();
   const bool first = comm.rank() == 0;
   const std::string header = detail::npy_header(dtype_of<T>, layout.shape());
@@ -115,7 +115,7 @@ DistributedArray<T> read_npy(const std::string& path, const Layout& layout) {
   require(!layout.is_stack(),
           "read_npy: a .npy file has one array, but the layout is a {}; read each part from a file "
           "of its own",
-          layout.describe());
+          to_string(layout));
   std::optional<DistributedArray<T>> x;
   together(layout.comm(), [&] {
     const File file = File::open(path);
@@ -138,8 +138,8 @@ DistributedArray<T> read_npy(const std::string& path, const Layout& layout) {
   return std::move(*x);
 }
 
-#define INSTANTIATE(T)                                                     \
-  template void write_npy(const std::string&, const DistributedArray<T>&); \
+#define INSTANTIATE(T)                                                   \
+  template void write_npy(const std::string&, const ConstArrayView<T>&); \
   template DistributedArray<T> read_npy<T>(const std::string&, const Layout&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-/// How many binary digits a real type has.
+/// The number of significant bits of a real type.
 template <class T>
 constexpr int digits_of = std::numeric_limits<T>::digits;
 template <>
@@ -22,7 +22,7 @@ constexpr bool is_exact = digits_of<From> <= digits_of<Real<T>>;
 template <class R, class T>
 constexpr bool is_exact<std::complex<R>, T> = is_complex<T>&& digits_of<R> <= digits_of<Real<T>>;
 
-/// Integers with more digits than a double: whether one fits depends on its value.
+/// Integers with more bits than a double: whether one is exact depends on its value.
 template <class From, class T>
 constexpr bool depends_on_value = std::integral<From> &&
                                   sizeof(From) == 8 && std::same_as<Real<T>, double>;
@@ -38,7 +38,7 @@ T converted(From value) {
   }
 }
 
-/// Its binary digits, but for zeros at the end, are at most 53.
+/// Whether it has at most 53 bits, without trailing zeros.
 template <class Integer>
 bool fits_double(Integer value) {
   auto magnitude = static_cast<std::uint64_t>(value);

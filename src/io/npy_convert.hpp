@@ -9,15 +9,15 @@
 
 namespace weft::detail {
 
-/// Reverses the bytes of each number; a complex one is two of them.
+/// Reverses the bytes of each number; a complex number is two.
 void swap_bytes(void* data, index_t count, DType dtype);
 
-/// T holds the numbers of this type exactly; of 64-bit integers, those that doubles can hold.
+/// Whether T represents this type exactly; for 64-bit integers, values that fit into a double.
 template <Scalar T>
 bool converts(DType from);
 
-/// Fills `to` with numbers of a type that converts. Throws, with the path they come from, if T
-/// cannot hold one of them.
+/// Converts elements to T. Throws, with the path of the file, if T cannot represent a value
+/// exactly.
 template <Scalar T>
 void convert(const std::string& path, DType dtype, const void* from, std::span<T> to);
 

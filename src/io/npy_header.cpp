@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
-// Far more than an array of eight axes needs; NumPy refuses longer ones, too.
+// Far more than an array of eight axes needs; NumPy also refuses longer ones.
 constexpr index_t longest_header = 10'000;
 
 constexpr std::array<std::pair<std::string_view, DType>, 14> npy_types = {{{"f2", DType::f16},
@@ -35,8 +35,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 14> npy_types = {{{"f2"
                                                                            {"u8", DType::u64},
                                                                            {"b1", DType::u8}}};
 
-/// Reads the header's text, which is a Python dictionary with three entries in any order. Takes
-/// nothing that NumPy would refuse or understand in another way.
+/// Parses the text of the header, a Python dictionary with three entries in any order. Refuses
+/// everything that NumPy refuses or interprets differently.
 class HeaderText {
  public:
   HeaderText(std::string_view text, int version, const std::string& path)
@@ -73,7 +73,7 @@ class HeaderText {
     }
     if (!has_type || !has_order || !has_shape)
       fail("one of 'descr', 'fortran_order' and 'shape' is not there");
-    // Python takes a carriage return here for a new statement.
+    // Python reads a carriage return here as a new statement.
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
     if (!rest_.empty()) fail(fmt::format("\"{}\" follows the last '}}'", printable(rest_)));
     return info;
@@ -242,7 +242,7 @@ NpyInfo read_npy_header(const File& file) {
   file.read(text.data(), length, before);
   NpyInfo info = HeaderText(text, version, file.path()).parse();
   info.data_offset = before + length;
-  // Divided, since a false header may promise more bytes than 64 bits count.
+  // A division, since the number of bytes in a corrupt header may overflow.
   const index_t there = (size - info.data_offset) / size_of(info.dtype);
   if (there < info.shape.count()) {
     throw Error(

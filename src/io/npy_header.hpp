@@ -8,10 +8,10 @@
 
 namespace weft::detail {
 
-/// All that comes before the elements of an array in C order, in this machine's order of bytes.
+/// The header of an array in C order and in the byte order of this machine.
 std::string npy_header(DType dtype, const Shape& shape);
 
-/// Throws if the file is not one of NumPy, is not complete, or has elements that no DType is for.
+/// Throws if the file is not a .npy file, is incomplete, or has elements without a DType.
 NpyInfo read_npy_header(const File& file);
 
 }  // namespace weft::detail

@@ -16,13 +16,13 @@ namespace {
 constexpr std::string_view infix = ".partial-";
 constexpr std::size_t digits = 16;
 
-/// The beginning of the target's name, so that the whole fits into what a folder can hold.
+/// The beginning of the target's name, so that the name does not exceed the limit of the file
+/// system.
 std::string_view stem_of(std::string_view target) {
   return target.substr(0, NAME_MAX - infix.size() - digits);
 }
 
-/// Two programs that write one file must not meet, and nobody must be able to put a link there
-/// before.
+/// Random, so that two programs do not use the same name and nobody can place a link there.
 std::string partial_path(const std::string& target) {
   std::uint64_t random = 0;
   if (::getentropy(&random, sizeof(random)) != 0)
@@ -31,8 +31,8 @@ std::string partial_path(const std::string& target) {
   return fmt::format("{}{}{}{:016x}", folder, stem_of(name), infix, random);
 }
 
-/// The name of a file in a folder is on the disk only when the folder is, too. If a file system
-/// cannot do that, a crash of the machine may bring back the old file, which is complete.
+/// A rename is on the disk only when the folder is synced. If a file system cannot do that, a crash
+/// of the machine may restore the old file, which is complete.
 void sync_folder(const std::string& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -72,14 +72,6 @@ void PartialFile::replace_target() {
     fail_call("write", target_, "check that no folder has this name");
   exists_ = false;
   sync_folder(split_path(target_).folder);
-}
-
-void replace_file(const std::string& path, std::string_view bytes) {
-  PartialFile partial(path);
-  const File file = partial.create();
-  file.write(bytes.data(), static_cast<index_t>(bytes.size()), 0);
-  file.sync();
-  partial.replace_target();
 }
 
 }  // namespace weft::detail

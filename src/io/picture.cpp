@@ -1,10 +1,10 @@
 #include <weft/io/picture.hpp>
 
 #include <weft/core/error.hpp>
+#include <weft/io/replace_file.hpp>
 
 #include "core/option_checks.hpp"
 #include "io/colors.hpp"
-#include "io/partial_file.hpp"
 #include "io/png.hpp"
 
 #include <algorithm>
@@ -15,30 +15,30 @@
 namespace weft {
 namespace {
 
-constexpr index_t wide_enough = 300;
-constexpr index_t high_enough = 1200;
-// PNG counts the bytes of its parts with 31 bits.
+constexpr index_t target_width = 300;
+constexpr index_t largest_height = 1200;
 constexpr index_t most_pixels = index_t{1} << 30;
+constexpr index_t longest_side = 1'000'000;  // libpng's default limit
 
-/// By how much a picture is enlarged: until it is wide enough, unless that makes it too high.
+/// The integer factor that makes a picture target_width wide, unless it gets too high.
 index_t enlargement(index_t rows, index_t columns) {
-  const index_t wanted = (wide_enough + columns - 1) / columns;
-  return std::max<index_t>(1, std::min(wanted, high_enough / rows));
+  const index_t wanted = (target_width + columns - 1) / columns;
+  return std::max<index_t>(1, std::min(wanted, largest_height / rows));
 }
 
-void check_given(const Limits& limits, ColorMap colors) {
+void check_limits(const Limits& limits, ColorMap colors) {
   require(std::isfinite(limits.low) && std::isfinite(limits.high) && limits.low < limits.high,
-          "png_picture: limits from {} to {} are no interval", limits.low, limits.high);
+          "png_picture: limits must be finite with low < high, got {} and {}", limits.low,
+          limits.high);
   require(colors != ColorMap::diverging || limits.low == -limits.high,
-          "png_picture: limits from {} to {} are not symmetric about zero, as diverging colours "
-          "need; give -a and a, or choose other colours",
+          "png_picture: limits of a diverging colour map must be -a and a, got {} and {}",
           limits.low, limits.high);
 }
 
 std::uint8_t color_of(double value, const Limits& limits) {
   if (std::isnan(value)) return detail::color_of_nan;
   const double inside = std::clamp(value, limits.low, limits.high);
-  // The difference of two doubles may be too large for one; that of their halves is not.
+  // high - low may overflow; half of it does not.
   const double scale = std::isfinite(limits.high - limits.low) ? 1 : 0.5;
   const double part =
       (scale * inside - scale * limits.low) / (scale * limits.high - scale * limits.low);
@@ -63,7 +63,7 @@ std::vector<std::uint8_t> enlarged(const std::vector<std::uint8_t>& pixels, inde
 Limits picture_limits(std::span<const double> values, const PictureOptions& options) {
   detail::require_enumerator(options.colors, ColorMap::gray, "png_picture", "ColorMap");
   if (options.limits) {
-    check_given(*options.limits, options.colors);
+    check_limits(*options.limits, options.colors);
     return *options.limits;
   }
   Limits limits{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
@@ -79,7 +79,7 @@ Limits picture_limits(std::span<const double> values, const PictureOptions& opti
     return largest > 0 ? Limits{-largest, largest} : Limits{-1, 1};
   }
   if (limits.low < limits.high) return limits;
-  // One number only: it gets the colour in the middle, unless it is the largest there is.
+  // A single value gets the middle colour, unless the limits around it overflow.
   using Double = std::numeric_limits<double>;
   const double value = limits.low;
   const double around = value == 0 ? 1 : std::max(std::abs(value) / 2, Double::min());
@@ -88,10 +88,11 @@ Limits picture_limits(std::span<const double> values, const PictureOptions& opti
 
 std::string png_picture(std::span<const double> values, index_t rows, index_t columns,
                         const PictureOptions& options) {
-  require(rows > 0 && columns > 0 && rows <= most_pixels / columns,
-          "png_picture: {} rows of {} columns cannot be drawn; there must be at least one of each, "
-          "and at most 2^30 numbers",
-          rows, columns);
+  require(rows > 0 && columns > 0 && rows <= longest_side && columns <= longest_side &&
+              rows <= most_pixels / columns,
+          "png_picture: rows and columns must be from 1 to {}, with at most 2^30 values, got {} "
+          "rows of {} columns",
+          longest_side, rows, columns);
   require(static_cast<index_t>(values.size()) == rows * columns,
           "png_picture: {} values given for {} rows of {} columns", values.size(), rows, columns);
   const Limits limits = picture_limits(values, options);
@@ -105,7 +106,7 @@ std::string png_picture(std::span<const double> values, index_t rows, index_t co
 
 void write_png(const std::string& path, std::span<const double> values, index_t rows,
                index_t columns, const PictureOptions& options) {
-  detail::replace_file(path, png_picture(values, rows, columns, options));
+  replace_file(path, png_picture(values, rows, columns, options));
 }
 
 }  // namespace weft

@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace weft::detail {
 
 using Rgb = std::array<std::uint8_t, 3>;
 using Palette = std::array<Rgb, 256>;
 
-/// A PNG file of 8-bit numbers into a palette, given row by row from the top.
+/// A PNG file of 8-bit palette indices, row by row from the top. Throws if Weft was built without
+/// libpng.
 std::string encode_png(std::span<const std::uint8_t> pixels, index_t width, index_t height,
                        const Palette& palette);
 

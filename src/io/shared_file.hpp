@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that ranks read and write together.
+// Files that all ranks read and write.
 
 #include <weft/comm/comm.hpp>
 
@@ -13,34 +13,34 @@
 
 namespace weft::detail {
 
-/// A rank's share of a common job: what it throws on one rank, all ranks throw.
+/// Runs `share` on every rank. If it throws on one rank, all ranks throw.
 template <class F>
 void together(const Comm& comm, F&& share) {
-  std::string complaint;
+  std::string failure;
   try {
     share();
   } catch (const std::exception& error) {
-    complaint = error.what();
+    failure = error.what();
   }
-  comm.agree(complaint);
+  comm.agree(failure);
 }
 
-/// The text that rank 0 has. Collective.
+/// The text of rank 0, on all ranks. Collective.
 std::string text_of_rank_0(const Comm& comm, std::string text);
 
-/// A PartialFile that rank 0 makes and all ranks write to. All calls are collective; if any rank
+/// A PartialFile that rank 0 creates and all ranks write to. All calls are collective; if any rank
 /// fails, all throw the same AgreedError, and rank 0 removes the file.
 class SharedFile {
  public:
   using Announce = std::function<void(const std::string& partial_path)>;
 
-  /// A file of so many bytes. Rank 0 calls `announce` before the file exists.
+  /// Creates a file of `bytes` bytes. Rank 0 calls `announce` before.
   SharedFile(const Comm& comm, const std::string& target, index_t bytes,
              const Announce& announce = {});
 
   /// The same on all ranks. Not collective.
   const std::string& path() const { return path_; }
-  /// To be called when all that was written is on the disk.
+  /// Call when all data are on the disk.
   void replace_target();
 
  private:

@@ -23,3 +23,10 @@ template <class T>
 using SumOf = std::conditional_t<std::is_same_v<T, RealOf<T>>, double, Complex<double>>;
 
 }  // namespace weft::kernels
+
+/// Expands M once per scalar of kernels.
+#define WEFT_FOR_EACH_KERNEL_SCALAR(M) \
+  M(float)                             \
+  M(double)                            \
+  M(::weft::Complex<float>)            \
+  M(::weft::Complex<double>)

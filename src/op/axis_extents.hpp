@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// An array seen along one axis: the index space [outer, n, inner] of kernels.
+/// The index space [outer, n, inner] of kernels that work along one axis of n elements.
 struct AxisExtents {
   index_t outer;
   index_t n;

@@ -9,10 +9,10 @@
 
 namespace weft::detail {
 
-/// "<this>, but <that>", where two layouts should be equal.
+/// The text "<one> <a>, but <other> <b>" of errors about layouts that should be equal.
 inline std::string difference(const std::string& one, const Layout& a, const std::string& other,
                               const Layout& b) {
-  return fmt::format("{} {}, but {} {}{}", one, a.describe(), other, b.describe(),
+  return fmt::format("{} {}, but {} {}{}", one, to_string(a), other, to_string(b),
                      a.comm() == b.comm() ? "" : ", on another communicator");
 }
 

@@ -7,17 +7,17 @@
 namespace weft {
 namespace {
 
-/// f(array) for the arrays in a stack, or for this one.
-template <class Array, class F>
-void for_each_array(Array& x, F f) {
+/// f(array) for all arrays of a stack, or for x if it is not a stack.
+template <class View, class F>
+void for_each_array(const View& x, F f) {
   if (!x.layout().is_stack()) return f(x);
   for (int index = 0; index < x.layout().part_count(); ++index) for_each_array(x.part(index), f);
 }
 
-/// Sets x to the unit vector of one position.
+/// Sets x to the unit vector with 1 at a position.
 template <Scalar T>
-void set_unit(DistributedArray<T>& x, index_t position) {
-  for_each_array(x, [&](DistributedArray<T>& array) {
+void set_unit(const ArrayView<T>& x, index_t position) {
+  for_each_array(x, [&](const ArrayView<T>& array) {
     std::vector<T> values(static_cast<std::size_t>(array.local_count()));
     const Shape& shape = array.shape();
     if (position >= 0 && position < shape.count()) {
@@ -40,15 +40,16 @@ void set_unit(DistributedArray<T>& x, index_t position) {
 template <Scalar D, Scalar R>
 DenseMatrix<R> todense(const LinearOperator<D, R>& a) {
   require(!is_complex<D> || a.is_complex_linear(),
-          "todense: {} is linear over real numbers only and has no complex matrix", a.name());
+          "todense: {} is only real-linear and has no complex matrix", a.name());
   DenseMatrix<R> matrix(a.range().count(), a.domain().count());
   DistributedArray<D> x(a.domain());
   DistributedArray<R> y(a.range());
+  const ArrayView<D> unit = x;
   for (index_t column = 0; column < matrix.columns; ++column) {
-    set_unit(x, column);
+    set_unit(unit, column);
     a.forward(x, y);
     index_t row = 0;
-    for_each_array(y, [&](const DistributedArray<R>& array) {
+    for_each_array<ConstArrayView<R>>(y, [&](const ConstArrayView<R>& array) {
       for (const R value : array.all_gather()) matrix(row++, column) = value;
     });
   }

@@ -22,12 +22,12 @@ std::string to_string(const DotTestResult& result) {
 
 namespace {
 
-/// The norm of the rounding errors in f(v), where f(in, out) is linear but for those: f(3 v) has
-/// others than f(v). Twice v has the same, bit by bit; of a function where it has not, nothing is
-/// known.
+/// Estimates the norm of the rounding errors in f(v), where f(in, out) is linear up to rounding.
+/// The rounding errors of f(3 v) differ from those of 3 f(v), while f(2 v) = 2 f(v) bit by bit.
+/// Returns 0 if the latter does not hold, since f is not linear then.
 template <Scalar T, Scalar U, class F>
-double rounding_of(F f, const DistributedArray<T>& v, const DistributedArray<U>& of_v) {
-  // Groups of ranks may come to different conclusions, but must apply f together.
+double rounding_of(F f, const ConstArrayView<T>& v, const ConstArrayView<U>& of_v) {
+  // All ranks call f equally often, even if groups of ranks get different results.
   DistributedArray<U> out(of_v.layout(), uninitialized);
   f(2 * v, out);
   axpy(-2, of_v, out);
@@ -46,7 +46,7 @@ bool have_same_groups(const Layout& a, const Layout& b) {
   return true;
 }
 
-/// All ranks that apply an operator together come to the same conclusion, although groups may have
+/// Whether the condition holds on any rank that applies the operator; groups of ranks may have
 /// different results.
 bool for_any_rank(bool condition, const Layout& domain, const Layout& range) {
   if (have_same_groups(domain, range)) return condition;
@@ -58,8 +58,8 @@ bool for_any_rank(bool condition, const Layout& domain, const Layout& range) {
 template <Scalar D, Scalar R>
 DotTestResult dot_test(const LinearOperator<D, R>& a, const DotTestOptions& options) {
   // Comparisons with NaN are false.
-  require(options.tolerance >= 0, "dot_test: tolerance = {}; use a positive number, or 0",
-          options.tolerance);
+  require(options.tolerance >= 0,
+          "dot_test: tolerance must be positive, or 0 for the default, got {}", options.tolerance);
   const auto x = random_array<D>(a.domain(), options.seed);
   const auto y = random_array<R>(a.range(), options.seed + 1);
   const DistributedArray<R> ax = a * x;
@@ -80,8 +80,8 @@ DotTestResult dot_test(const LinearOperator<D, R>& a, const DotTestOptions& opti
   result.error = difference == 0 ? 0 : difference / scale;
   if (!for_any_rank(!result.passed(), a.domain(), a.range())) return result;
 
-  // The result may be what large numbers leave that cancel: then it is made of rounding errors, and
-  // these tell how large the numbers were.
+  // If large intermediate results cancel, A x consists of rounding errors, whose size tells how
+  // large the intermediate results were.
   const double forward =
       rounding_of([&](const auto& in, auto& out) { a.forward(in, out); }, x, ax) * norm(y);
   const double adjoint =

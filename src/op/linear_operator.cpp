@@ -13,17 +13,17 @@
 namespace weft {
 namespace {
 
-/// Arguments of an operator, checked before it is applied.
+/// Checks the arguments of forward and adjoint.
 template <class T, class U>
 void check(const char* call, const std::string& name, const Layout& takes, const Layout& gives,
-           const DistributedArray<T>& in, const DistributedArray<U>& out) {
+           const ConstArrayView<T>& in, const ConstArrayView<U>& out) {
   if (!(in.layout() == takes)) {
     refuse("{} of {}: {}", call, name,
-           detail::difference("the operator takes", takes, "the input is", in.layout()));
+           detail::difference("the operator expects", takes, "the input is", in.layout()));
   }
   if (!(out.layout() == gives)) {
     refuse("{} of {}: {}", call, name,
-           detail::difference("the operator gives", gives, "the output is", out.layout()));
+           detail::difference("the operator returns", gives, "the output is", out.layout()));
   }
   const auto* in_begin = reinterpret_cast<const std::byte*>(in.data());
   const auto* out_begin = reinterpret_cast<const std::byte*>(out.data());
@@ -35,7 +35,7 @@ void check(const char* call, const std::string& name, const Layout& takes, const
   }
 }
 
-/// 12345678 as 12.3 M.
+/// 12345678 as "12.3 M".
 std::string with_unit(double number) {
   if (std::isnan(number)) return "unknown";
   constexpr const char* units[] = {"", " k", " M", " G", " T", " P"};
@@ -48,9 +48,9 @@ void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
   const Cost cost = node.cost();
   const bool square = node.domain() == node.range() && node.domain_type() == node.range_type();
   text += fmt::format("{:{}}{}: {} {}", "", 2 * depth, node.name(), to_string(node.domain_type()),
-                      node.domain().describe());
+                      to_string(node.domain()));
   if (!square) {
-    text += fmt::format(" -> {} {}", to_string(node.range_type()), node.range().describe());
+    text += fmt::format(" -> {} {}", to_string(node.range_type()), to_string(node.range()));
   }
   text +=
       fmt::format("; {} flops, {} bytes, {} message{}\n", with_unit(cost.flops),
@@ -60,7 +60,7 @@ void append_tree(const AnyOperatorNode& node, int depth, std::string& text) {
 
 }  // namespace
 
-void detail::refuse_moved_operator() { refuse("the operator has been moved from"); }
+void detail::refuse_moved_operator() { refuse("LinearOperator: the operator has been moved from"); }
 
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
@@ -107,14 +107,14 @@ std::optional<LinearOperator<D, D>> OperatorNode<D, R>::normal() const {
 }
 
 template <Scalar D, Scalar R>
-void LinearOperator<D, R>::forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+void LinearOperator<D, R>::forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                                    Update<R> update) const {
   check("forward", name(), domain(), range(), x, y);
   node_->forward(x, y, update);
 }
 
 template <Scalar D, Scalar R>
-void LinearOperator<D, R>::adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+void LinearOperator<D, R>::adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                                    Update<D> update) const {
   check("adjoint", name(), range(), domain(), y, x);
   node_->adjoint(y, x, update);
@@ -122,14 +122,14 @@ void LinearOperator<D, R>::adjoint(const DistributedArray<R>& y, DistributedArra
 
 template <Scalar D, Scalar R>
 LinearOperator<D, D> LinearOperator<D, R>::normal() const {
-  if (auto shorter = known().normal()) return *shorter;
+  if (auto simplified = checked().normal()) return *simplified;
   return weft::adjoint(*this) * *this;
 }
 
 template <Scalar D, Scalar R>
 std::string LinearOperator<D, R>::describe() const {
   std::string text;
-  append_tree(known(), 0, text);
+  append_tree(checked(), 0, text);
   return text;
 }
 

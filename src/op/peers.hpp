@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// There is somebody to send messages to.
+/// Whether the communicator has more than one rank.
 inline bool has_peers(const Comm& comm) { return comm.valid() && comm.size() > 1; }
 
 }  // namespace weft::detail

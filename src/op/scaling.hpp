@@ -5,16 +5,16 @@
 
 namespace weft::detail {
 
-/// conj(number), of the same type; std::conj makes complex numbers of real ones.
+/// conj(number) in the same type; std::conj returns complex numbers for real arguments.
 template <Scalar T>
 T conj_of(T number) {
   if constexpr (is_complex<T>) return std::conj(number);
   return number;
 }
 
-/// y = beta y, where beta = 0 clears y without reading it: what an operator does that adds nothing.
+/// y = beta y; with beta = 0, y is not read.
 template <Scalar T>
-void scale_or_clear(T beta, DistributedArray<T>& y) {
+void scale_or_clear(T beta, const Output<T>& y) {
   if (beta == T{}) {
     y.fill(T{});
   } else if (beta != T{1}) {
@@ -24,7 +24,7 @@ void scale_or_clear(T beta, DistributedArray<T>& y) {
 
 /// y = alpha x + beta y.
 template <Scalar T>
-void put(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+void apply_update(const ConstArrayView<T>& x, const Output<T>& y, Update<T> update) {
   if (update.is_plain()) {
     copy(x, y);
   } else {

@@ -1,5 +1,7 @@
 #include "op/whole_axis.hpp"
 
+#include <weft/array/layout_transforms.hpp>
+
 #include <algorithm>
 #include <numeric>
 
@@ -8,16 +10,7 @@ namespace {
 
 using Splits = std::span<const index_t>;
 
-std::vector<index_t> equal_parts(Splits splits, index_t extent) {
-  const auto parts = static_cast<index_t>(splits.size()) - 1;
-  std::vector<index_t> result;
-  for (index_t part = 0; part <= parts; ++part) {
-    result.push_back(extent / parts * part + std::min(part, extent % parts));
-  }
-  return result;
-}
-
-/// Where one part has all elements, it has them still.
+/// Splits for a new extent, where one part keeps all elements.
 std::vector<index_t> stretched(Splits splits, index_t extent) {
   std::vector<index_t> result;
   for (const index_t split : splits) result.push_back(split == 0 ? 0 : extent);
@@ -29,12 +22,12 @@ bool in_one_part(Splits splits) {
                      [&](index_t split) { return split == 0 || split == splits.back(); });
 }
 
-/// The longest axis that is as asked, or -1.
+/// The longest axis that satisfies a condition, or -1.
 template <class F>
-int longest_axis(const Layout& layout, F is_right) {
+int longest_axis(const Layout& layout, F is_candidate) {
   int longest = -1;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
-    if (!is_right(axis)) continue;
+    if (!is_candidate(axis)) continue;
     if (longest < 0 || layout.shape()[axis] > layout.shape()[longest]) longest = axis;
   }
   return longest;
@@ -58,7 +51,7 @@ Layout gather_axis(const Layout& layout, int axis) {
     return Layout::scatter(layout.comm(), layout.shape(), longest).on(layout.device());
   }
   if (other < 0) {
-    return layout.recut(axis, [&](Splits splits) {
+    return recut(layout, axis, [&](Splits splits) {
       std::vector<index_t> on_first(splits.size(), extent);
       on_first[0] = 0;
       return on_first;
@@ -68,15 +61,16 @@ Layout gather_axis(const Layout& layout, int axis) {
   std::vector<int> swapped(static_cast<std::size_t>(layout.ndim()));
   std::iota(swapped.begin(), swapped.end(), 0);
   std::swap(swapped[static_cast<std::size_t>(axis)], swapped[static_cast<std::size_t>(other)]);
-  return layout.permuted(swapped)
-      .recut(axis, [&](Splits splits) { return stretched(splits, extent); })
-      .recut(other, [&](Splits splits) { return equal_parts(splits, other_extent); });
+  const Layout gathered = recut(permute_axes(layout, swapped), axis,
+                                [&](Splits splits) { return stretched(splits, extent); });
+  return recut_evenly(gathered, other, other_extent);
 }
 
 Layout resized(const Layout& layout, int axis, index_t extent) {
   if (extent == layout.shape()[axis]) return layout;
-  return layout.recut(axis, [&](Splits splits) {
-    return in_one_part(splits) ? stretched(splits, extent) : equal_parts(splits, extent);
+  return recut(layout, axis, [&](Splits splits) {
+    return in_one_part(splits) ? stretched(splits, extent)
+                               : balanced_splits(extent, std::ssize(splits) - 1);
   });
 }
 

@@ -4,16 +4,17 @@
 
 namespace weft::detail {
 
-/// Whether every rank that has elements has the whole axis.
+/// Whether the axis is not distributed: every rank with elements has all positions along it.
 bool is_whole(const Layout& layout, int axis);
 
-/// The same array with the axis whole. Its cuts go to the longest axis that is whole; if there is
-/// none, all cuts go to the longest of the other axes. Of an array with one axis, or one that each
-/// group of ranks has for itself, the first ranks along the axis get everything then.
+/// A layout of the same shape in which the axis is not distributed. Its distribution moves to the
+/// longest axis that is not distributed. If there is none, the longest of the other axes is
+/// distributed over all ranks. If the array has one axis, or each group of ranks has its own array,
+/// the first ranks along the axis get all elements.
 Layout gather_axis(const Layout& layout, int axis);
 
-/// The same layout with another extent along an axis: whole axes remain whole, others are cut into
-/// nearly equal parts.
+/// The layout with another extent along an axis. Distributed axes are distributed evenly; others
+/// remain undistributed.
 Layout resized(const Layout& layout, int axis, index_t extent);
 
 }  // namespace weft::detail

@@ -26,23 +26,23 @@ class AgreedSums {
   }
 
   template <Scalar T>
-  double norm_in_domain(const DistributedArray<T>& x) {
+  double norm_in_domain(const ConstArrayView<T>& x) {
     return norm(domain_, x);
   }
   template <Scalar T>
-  double norm_in_range(const DistributedArray<T>& x) {
+  double norm_in_range(const ConstArrayView<T>& x) {
     return norm(range_, x);
   }
   /// Re<x, y> and |y|² for arrays in the domain.
   template <Scalar T>
-  std::array<double, 2> products(const DistributedArray<T>& x, const DistributedArray<T>& y) {
+  std::array<double, 2> products(const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
     sum_products({scalars_, domain_, 0}, x, y, y);
     return finished(domain_, 2);
   }
 
  private:
   template <Scalar T>
-  double norm(const SumSpace& space, const DistributedArray<T>& x) {
+  double norm(const SumSpace& space, const ConstArrayView<T>& x) {
     sum_product({scalars_, space, 0}, x, x);
     return std::sqrt(finished(space, 1)[0]);
   }

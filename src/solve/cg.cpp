@@ -60,8 +60,8 @@ struct CgRecurrence final : Recurrence<T> {
   static constexpr int slot_count = 2 * bank_size;
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
-  CgRecurrence(Solver<T>& solver, const LinearOperator<T>& the_operator, DistributedArray<T> data,
-               const CgOptions<T>& options);
+  CgRecurrence(Solver<T>& solver, const LinearOperator<T>& the_operator,
+               const ConstArrayView<T>& data, const CgOptions<T>& options);
 
   void iterate(int parity) override;
   SolverCheck evaluate() override;
@@ -81,7 +81,7 @@ struct CgRecurrence final : Recurrence<T> {
   using Recurrence<T>::x;
   LinearOperator<T> a;
   std::optional<LinearOperator<T>> m;
-  DistributedArray<T> y;
+  ConstArrayView<T> y;
   DistributedArray<T> r;                 // y - A x
   DistributedArray<T> q;                 // A p
   DistributedArray<T> p;                 // the search direction
@@ -94,11 +94,11 @@ struct CgRecurrence final : Recurrence<T> {
 
 template <Scalar T>
 CgRecurrence<T>::CgRecurrence(Solver<T>& solver, const LinearOperator<T>& the_operator,
-                              DistributedArray<T> data, const CgOptions<T>& options)
+                              const ConstArrayView<T>& data, const CgOptions<T>& options)
     : Recurrence<T>(solver),
       a(the_operator),
       m(options.preconditioner),
-      y(std::move(data)),
+      y(data),
       r(y.layout(), uninitialized),
       q(y.layout()),
       p(y.layout()),
@@ -251,27 +251,27 @@ void CgRecurrence<T>::visit_state(StateVisitor& visitor) {
 }  // namespace
 
 template <Scalar T>
-Cg<T>::Cg(const LinearOperator<T>& a, DistributedArray<T> y, const SolverOptions& options,
+Cg<T>::Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options,
           const CgOptions<T>& cg_options)
     : Solver<T>("cg", require_square(a).domain(), a.range(), cg_options.x0, options,
                 a.capturable() &&
                     (!cg_options.preconditioner || cg_options.preconditioner->capturable())) {
   detail::check_problem("cg", a, y);
   detail::check_preconditioner("cg", cg_options.preconditioner, a.domain());
-  this->start(std::make_unique<CgRecurrence<T>>(*this, a, std::move(y), cg_options));
+  this->start(std::make_unique<CgRecurrence<T>>(*this, a, y, cg_options));
 }
 
 template <Scalar T>
-Solution<T> cg(const LinearOperator<T>& a, const DistributedArray<T>& y,
-               const SolverOptions& options, const CgOptions<T>& cg_options) {
-  Cg<T> solver(a, detail::borrowed(y), options, cg_options);
+Solution<T> cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options,
+               const CgOptions<T>& cg_options) {
+  Cg<T> solver(a, y, options, cg_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(T)                                                          \
-  template class Cg<T>;                                                         \
-  template Solution<T> cg(const LinearOperator<T>&, const DistributedArray<T>&, \
+#define INSTANTIATE(T)                                                        \
+  template class Cg<T>;                                                       \
+  template Solution<T> cg(const LinearOperator<T>&, const ConstArrayView<T>&, \
                           const SolverOptions&, const CgOptions<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

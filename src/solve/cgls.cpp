@@ -36,7 +36,7 @@ struct CglsRecurrence final : Recurrence<D> {
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
   CglsRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
-                 DistributedArray<R> data, const CglsOptions<D>& options);
+                 const ConstArrayView<R>& data, const CglsOptions<D>& options);
 
   void iterate(int parity) override;
   SolverCheck evaluate() override;
@@ -58,7 +58,7 @@ struct CglsRecurrence final : Recurrence<D> {
   LinearOperator<D, R> a;
   std::optional<LinearOperator<D>> m;
   double damp;
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<R> r;                 // y - A x
   DistributedArray<R> q;                 // A p
   DistributedArray<D> p;                 // the search direction
@@ -72,12 +72,12 @@ struct CglsRecurrence final : Recurrence<D> {
 
 template <Scalar D, Scalar R>
 CglsRecurrence<D, R>::CglsRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
-                                     DistributedArray<R> data, const CglsOptions<D>& options)
+                                     const ConstArrayView<R>& data, const CglsOptions<D>& options)
     : Recurrence<D>(solver),
       a(the_operator),
       m(options.preconditioner),
       damp(options.damp),
-      y(std::move(data)),
+      y(data),
       r(y.layout(), uninitialized),
       q(y.layout(), uninitialized),
       p(a.domain(), uninitialized),
@@ -220,8 +220,8 @@ void CglsRecurrence<D, R>::restore_partial_sums() {
 }  // namespace
 
 template <Scalar D, Scalar R>
-Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options,
-                 const CglsOptions<D>& cgls_options)
+Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+                 const SolverOptions& options, const CglsOptions<D>& cgls_options)
     : Solver<D>("cgls", a.domain(), a.range(), cgls_options.x0, options,
                 a.capturable() &&
                     (!cgls_options.preconditioner || cgls_options.preconditioner->capturable())) {
@@ -230,20 +230,20 @@ Cgls<D, R>::Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const Sol
           damp);
   detail::check_problem("cgls", a, y);
   detail::check_preconditioner("cgls", cgls_options.preconditioner, a.domain());
-  this->start(std::make_unique<CglsRecurrence<D, R>>(*this, a, std::move(y), cgls_options));
+  this->start(std::make_unique<CglsRecurrence<D, R>>(*this, a, y, cgls_options));
 }
 
 template <Scalar D, Scalar R>
-Solution<D> cgls(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options, const CglsOptions<D>& cgls_options) {
-  Cgls<D, R> solver(a, detail::borrowed(y), options, cgls_options);
+  Cgls<D, R> solver(a, y, options, cgls_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(D, R)                                                            \
-  template class Cgls<D, R>;                                                         \
-  template Solution<D> cgls(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                          \
+  template class Cgls<D, R>;                                                       \
+  template Solution<D> cgls(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                             const SolverOptions&, const CglsOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

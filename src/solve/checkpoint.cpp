@@ -128,7 +128,7 @@ class Body {
     read_box(file_, layout.shape(), layout.box(), offset_ + place, values.data(), element);
     if (array.counts_here()) sum_ += part_checksum(array, values.data(), place);
     if (!values.empty())
-      copy_bytes(array.data, layout.device(), values.data(), Device::cpu(), values.size());
+      copy_bytes(array.writable, layout.device(), values.data(), Device::cpu(), values.size());
   }
 
   std::uint64_t sum() const { return sum_; }
@@ -164,11 +164,10 @@ void Checkpoint::depends_on(std::string_view name, double value) {
 }
 
 template <Scalar T>
-void Checkpoint::depends_on(std::string_view name, const DistributedArray<T>& array,
+void Checkpoint::depends_on(std::string_view name, const ConstArrayView<T>& array,
                             bool is_computed) {
   std::vector<StateArray> leaves;
-  // The elements are only read.
-  add_leaves(leaves, std::string(name), const_cast<DistributedArray<T>&>(array));
+  add_leaves(leaves, std::string(name), array);
   add_properties(properties_, "", comm_, leaves, is_computed ? operator_tolerance : data_tolerance);
 }
 
@@ -330,7 +329,7 @@ Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
 }
 
 #define INSTANTIATE(T) \
-  template void Checkpoint::depends_on(std::string_view, const DistributedArray<T>&, bool);
+  template void Checkpoint::depends_on(std::string_view, const ConstArrayView<T>&, bool);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -25,7 +25,7 @@ class Checkpoint {
   /// operators.
   void depends_on(std::string_view name, double value);
   template <Scalar T>
-  void depends_on(std::string_view name, const DistributedArray<T>& array, bool is_computed);
+  void depends_on(std::string_view name, const ConstArrayView<T>& array, bool is_computed);
 
   struct Resumed {
     std::vector<SolverStatus> history;

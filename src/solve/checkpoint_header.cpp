@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/hash.hpp"
 #include "core/printable.hpp"
 #include "solve/solver_state.hpp"
 
@@ -31,7 +32,7 @@ std::string hex(double number) { return hex(std::bit_cast<std::uint64_t>(number)
 
 std::uint64_t text_checksum(std::string_view text) {
   std::uint64_t sum = 0;
-  for (const char c : text) sum = scrambled(sum + 1 + static_cast<unsigned char>(c));
+  for (const char c : text) sum = mix_checksum_bits(sum + 1 + static_cast<unsigned char>(c));
   return sum;
 }
 

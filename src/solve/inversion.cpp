@@ -53,9 +53,9 @@ void check_regularizers(const char* where, const Layout& domain,
 
 /// The checks that both forms of the problem share.
 template <Scalar D, Scalar R>
-void check_inversion(const char* where, const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+void check_inversion(const char* where, const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                      const Regularizers<D>& regularizers, double damp,
-                     const std::optional<DistributedArray<D>>& x0,
+                     const std::optional<ConstArrayView<D>>& x0,
                      const std::optional<LinearOperator<D>>& preconditioner) {
   detail::check_problem(where, a, y);
   check_regularizers(where, a.domain(), regularizers);
@@ -73,16 +73,10 @@ void check_weight(const char* where, const char* what, const Layout& data, const
          detail::difference("the data are", data, fmt::format("{} is for", what), side));
 }
 
-template <Scalar T>
-std::optional<DistributedArray<T>> borrowed(const std::optional<DistributedArray<T>>& array) {
-  if (!array) return std::nullopt;
-  return detail::borrowed(*array);
-}
-
 template <Scalar D, Scalar R>
 struct Row {
   LinearOperator<D, R> op;
-  std::optional<DistributedArray<R>> data;
+  std::optional<ConstArrayView<R>> data;
 };
 
 /// Appends a regularizer as rows of a system with the scalars of the data.
@@ -124,14 +118,14 @@ Problem<D, R> stacked(const std::vector<Row<D, R>>& rows) {
 }
 
 template <Scalar D, Scalar R>
-Problem<D, R> stacked(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Problem<D, R> stacked(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                       const std::optional<LinearOperator<R>>& root,
                       const Regularizers<D>& regularizers) {
   std::vector<Row<D, R>> rows;
   if (root) {
     rows.push_back({*root * a, *root * y});
   } else {
-    rows.push_back({a, detail::borrowed(y)});
+    rows.push_back({a, y});
   }
   for (const Regularizer<D>& regularizer : regularizers) {
     if (regularizer.weight != 0) add(regularizer, rows);
@@ -141,9 +135,9 @@ Problem<D, R> stacked(const LinearOperator<D, R>& a, const DistributedArray<R>& 
 
 /// y - A x
 template <Scalar D, Scalar R>
-DistributedArray<R> misfit(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
-                           const DistributedArray<D>& x) {
-  DistributedArray<R> r = y;
+DistributedArray<R> misfit(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+                           const ConstArrayView<D>& x) {
+  DistributedArray<R> r(y);
   a.forward(x, r, {-1, 1});
   return r;
 }
@@ -151,7 +145,7 @@ DistributedArray<R> misfit(const LinearOperator<D, R>& a, const DistributedArray
 }  // namespace
 
 template <Scalar D, Scalar R>
-Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                   const std::vector<Regularizer<D>>& regularizers,
                                   const SolverOptions& options,
                                   const InversionOptions<D, R>& inversion_options) {
@@ -162,7 +156,7 @@ Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const Distribut
 
   const Problem<D, R> problem = stacked(a, y, root, regularizers);
   Solution<D> solution = cgls(problem.a, problem.y, options,
-                              {.damp = damp, .x0 = borrowed(x0), .preconditioner = preconditioner});
+                              {.damp = damp, .x0 = x0, .preconditioner = preconditioner});
   const DistributedArray<R> r = misfit(a, y, solution.x);
   solution.residual_norm = root ? norm(*root * r) : norm(r);
   return solution;
@@ -170,7 +164,7 @@ Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const Distribut
 
 template <Scalar D, Scalar R>
 Solution<D> normal_equations_inversion(
-    const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+    const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
     const std::vector<Regularizer<D>>& regularizers, const SolverOptions& options,
     const NormalEquationsOptions<D, R>& normal_equations_options) {
   constexpr const char* where = "normal_equations_inversion";
@@ -198,8 +192,7 @@ Solution<D> normal_equations_inversion(
     normal = normal + static_cast<Real<D>>(damp * damp) * identity<D>(a.domain());
   }
 
-  Solution<D> solution =
-      cg(normal, b, options, {.x0 = borrowed(x0), .preconditioner = preconditioner});
+  Solution<D> solution = cg(normal, b, options, {.x0 = x0, .preconditioner = preconditioner});
   const DistributedArray<R> r = misfit(a, y, solution.x);
   solution.residual_norm =
       weight ? std::sqrt(std::max(0.0, std::real(dot(r, *weight * r)))) : norm(r);
@@ -208,7 +201,7 @@ Solution<D> normal_equations_inversion(
 
 template <Scalar D, Scalar R>
 PreconditionedSolution<D> preconditioned_inversion(
-    const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+    const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
     const std::type_identity_t<LinearOperator<D>>& p, const SolverOptions& options,
     const PreconditionedOptions<D>& preconditioned_options) {
   constexpr const char* where = "preconditioned_inversion";
@@ -222,21 +215,21 @@ PreconditionedSolution<D> preconditioned_inversion(
   if (p0 && !(p0->layout() == p.domain())) {
     refuse("{}: {}", where, detail::difference("P takes", p.domain(), "p0 is", p0->layout()));
   }
-  Solution<D> solution = cgls(a * p, y, options, {.damp = damp, .x0 = borrowed(p0)});
+  Solution<D> solution = cgls(a * p, y, options, {.damp = damp, .x0 = p0});
   DistributedArray<D> of_p = std::move(solution.x);
   solution.x = p * of_p;
   return {std::move(solution), std::move(of_p)};
 }
 
-#define INSTANTIATE(D, R)                                                                          \
-  template Solution<D> regularized_inversion(                                                      \
-      const LinearOperator<D, R>&, const DistributedArray<R>&, const std::vector<Regularizer<D>>&, \
-      const SolverOptions&, const InversionOptions<D, R>&);                                        \
-  template Solution<D> normal_equations_inversion(                                                 \
-      const LinearOperator<D, R>&, const DistributedArray<R>&, const std::vector<Regularizer<D>>&, \
-      const SolverOptions&, const NormalEquationsOptions<D, R>&);                                  \
-  template PreconditionedSolution<D> preconditioned_inversion(                                     \
-      const LinearOperator<D, R>&, const DistributedArray<R>&, const LinearOperator<D>&,           \
+#define INSTANTIATE(D, R)                                                                        \
+  template Solution<D> regularized_inversion(                                                    \
+      const LinearOperator<D, R>&, const ConstArrayView<R>&, const std::vector<Regularizer<D>>&, \
+      const SolverOptions&, const InversionOptions<D, R>&);                                      \
+  template Solution<D> normal_equations_inversion(                                               \
+      const LinearOperator<D, R>&, const ConstArrayView<R>&, const std::vector<Regularizer<D>>&, \
+      const SolverOptions&, const NormalEquationsOptions<D, R>&);                                \
+  template PreconditionedSolution<D> preconditioned_inversion(                                   \
+      const LinearOperator<D, R>&, const ConstArrayView<R>&, const LinearOperator<D>&,           \
       const SolverOptions&, const PreconditionedOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

@@ -50,7 +50,7 @@ bool is_capturable(const LinearOperator<D, R>& a, const IstaOptions<D>& options)
 
 template <Scalar D, Scalar R>
 ProximalGradient<D, R>::ProximalGradient(const char* name, Momentum momentum,
-                                         const LinearOperator<D, R>& a, DistributedArray<R> y,
+                                         const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                          const SolverOptions& options,
                                          const IstaOptions<D>& ista_options)
     : Solver<D>(name, a.domain(), a.range(), ista_options.x0, options,
@@ -58,7 +58,7 @@ ProximalGradient<D, R>::ProximalGradient(const char* name, Momentum momentum,
   detail::check_problem(name, a, y);
   check_options(name, ista_options, a.domain());
   this->start(std::make_unique<detail::ProximalGradientRecurrence<D, R>>(
-      *this, a, std::move(y), momentum == Momentum::nesterov, ista_options));
+      *this, a, y, momentum == Momentum::nesterov, ista_options));
 }
 
 template <Scalar D, Scalar R>
@@ -74,26 +74,26 @@ double ProximalGradient<D, R>::step_length() const {
 }
 
 template <Scalar D, Scalar R>
-Solution<D> ista(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> ista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options, const IstaOptions<D>& ista_options) {
-  Ista<D, R> solver(a, detail::borrowed(y), options, ista_options);
+  Ista<D, R> solver(a, y, options, ista_options);
   solver.run();
   return std::move(solver).solution();
 }
 
 template <Scalar D, Scalar R>
-Solution<D> fista(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> fista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                   const SolverOptions& options, const IstaOptions<D>& ista_options) {
-  Fista<D, R> solver(a, detail::borrowed(y), options, ista_options);
+  Fista<D, R> solver(a, y, options, ista_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(D, R)                                                             \
-  template class ProximalGradient<D, R>;                                              \
-  template Solution<D> ista(const LinearOperator<D, R>&, const DistributedArray<R>&,  \
-                            const SolverOptions&, const IstaOptions<D>&);             \
-  template Solution<D> fista(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                           \
+  template class ProximalGradient<D, R>;                                            \
+  template Solution<D> ista(const LinearOperator<D, R>&, const ConstArrayView<R>&,  \
+                            const SolverOptions&, const IstaOptions<D>&);           \
+  template Solution<D> fista(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                              const SolverOptions&, const IstaOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

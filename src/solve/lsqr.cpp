@@ -84,7 +84,7 @@ struct LsqrRecurrence final : Recurrence<D> {
   enum Slot : int { uu, tt, xx, ww, vv };
 
   LsqrRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
-                 DistributedArray<R> data, const LsqrOptions<D>& lsqr_options);
+                 const ConstArrayView<R>& data, const LsqrOptions<D>& lsqr_options);
 
   void iterate(int parity) override;
   SolverCheck evaluate() override;
@@ -104,7 +104,7 @@ struct LsqrRecurrence final : Recurrence<D> {
 
   /// u = factor q / alpha - (alpha / beta) u, |u|². `to` is u or its tail.
   template <Scalar T>
-  void extend_u(const detail::SumInto& into, double factor, const DistributedArray<T>& of,
+  void extend_u(const detail::SumInto& into, double factor, const ConstArrayView<T>& of,
                 DistributedArray<T>& to) {
     extend(into, &numbers()->alpha, &numbers()->beta, factor, of, to);
   }
@@ -112,7 +112,7 @@ struct LsqrRecurrence final : Recurrence<D> {
   void extend_v() { extend(of_domain(vv), &numbers()->beta, &numbers()->alpha, 1, s, v); }
   template <Scalar T>
   void extend(const detail::SumInto& into, const double* other, const double* own, double factor,
-              const DistributedArray<T>& of, DistributedArray<T>& to) {
+              const ConstArrayView<T>& of, DistributedArray<T>& to) {
     const double* runs = &numbers()->runs;
     into([&](auto device, index_t first, index_t n, double* out) {
       kernels::lsqr_extend(device, detail::reals_in<T> * n, runs, other, own, factor,
@@ -142,7 +142,7 @@ struct LsqrRecurrence final : Recurrence<D> {
   double atol;
   double btol;
   double condition_limit;
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<R> u;                    // beta times the left vector
   DistributedArray<R> q;                    // A v
   DistributedArray<D> v;                    // alpha times the right vector
@@ -160,7 +160,8 @@ struct LsqrRecurrence final : Recurrence<D> {
 
 template <Scalar D, Scalar R>
 LsqrRecurrence<D, R>::LsqrRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
-                                     DistributedArray<R> data, const LsqrOptions<D>& lsqr_options)
+                                     const ConstArrayView<R>& data,
+                                     const LsqrOptions<D>& lsqr_options)
     : Recurrence<D>(solver),
       a(the_operator),
       damp(lsqr_options.damp),
@@ -168,7 +169,7 @@ LsqrRecurrence<D, R>::LsqrRecurrence(Solver<D>& solver, const LinearOperator<D, 
       atol(lsqr_options.atol.value_or(this->options().relative_tolerance)),
       btol(lsqr_options.btol.value_or(this->options().relative_tolerance)),
       condition_limit(lsqr_options.condition_limit),
-      y(std::move(data)),
+      y(data),
       u(y.layout(), uninitialized),
       q(y.layout(), uninitialized),
       v(a.domain()),
@@ -333,12 +334,12 @@ void LsqrRecurrence<D, R>::visit_state(StateVisitor& visitor) {
 }  // namespace
 
 template <Scalar D, Scalar R>
-Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options,
-                 const LsqrOptions<D>& lsqr_options)
+Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+                 const SolverOptions& options, const LsqrOptions<D>& lsqr_options)
     : Solver<D>("lsqr", a.domain(), a.range(), lsqr_options.x0, options, a.capturable()) {
   check_lsqr_options(lsqr_options);
   detail::check_problem("lsqr", a, y);
-  this->start(std::make_unique<LsqrRecurrence<D, R>>(*this, a, std::move(y), lsqr_options));
+  this->start(std::make_unique<LsqrRecurrence<D, R>>(*this, a, y, lsqr_options));
 }
 
 template <Scalar D, Scalar R>
@@ -355,9 +356,9 @@ const DistributedArray<Real<D>>& Lsqr<D, R>::variance() const {
 }
 
 template <Scalar D, Scalar R>
-LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                      const SolverOptions& options, const LsqrOptions<D>& lsqr_options) {
-  Lsqr<D, R> solver(a, detail::borrowed(y), options, lsqr_options);
+  Lsqr<D, R> solver(a, y, options, lsqr_options);
   solver.run();
   const LsqrEstimates estimates = solver.estimates();
   std::optional<DistributedArray<Real<D>>> variance;
@@ -365,9 +366,9 @@ LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const DistributedArray<R>& y
   return {std::move(solver).solution(), estimates, std::move(variance)};
 }
 
-#define INSTANTIATE(D, R)                                                                \
-  template class Lsqr<D, R>;                                                             \
-  template LsqrSolution<D> lsqr(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                              \
+  template class Lsqr<D, R>;                                                           \
+  template LsqrSolution<D> lsqr(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                                 const SolverOptions&, const LsqrOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

@@ -16,8 +16,7 @@ namespace weft::detail {
 
 /// Throws unless y has the layout of the operator's range, and all arrays are on one device.
 template <Scalar D, Scalar R>
-void check_problem(const char* solver, const LinearOperator<D, R>& a,
-                   const DistributedArray<R>& y) {
+void check_problem(const char* solver, const LinearOperator<D, R>& a, const ConstArrayView<R>& y) {
   if (!(y.layout() == a.range())) {
     refuse("{}: {}", solver, difference("the operator gives", a.range(), "y is", y.layout()));
   }
@@ -41,20 +40,14 @@ void check_preconditioner(const char* solver, const std::optional<LinearOperator
 /// |y - A x| and |Aᴴ(y - A x) - damp² x|. Uses q and s as scratch. Collective.
 template <Scalar D, Scalar R>
 std::pair<double, double> least_squares_norms(const LinearOperator<D, R>& a,
-                                              const DistributedArray<R>& y, double damp,
-                                              const DistributedArray<D>& x, DistributedArray<R>& q,
+                                              const ConstArrayView<R>& y, double damp,
+                                              const ConstArrayView<D>& x, DistributedArray<R>& q,
                                               DistributedArray<D>& s) {
   copy(y, q);
   a.forward(x, q, {-1, 1});
   a.adjoint(q, s);
   axpy(static_cast<Real<D>>(-damp * damp), x, s);
   return {norm(q), norm(s)};
-}
-
-/// A view of y for the duration of a call.
-template <Scalar T>
-DistributedArray<T> borrowed(const DistributedArray<T>& y) {
-  return DistributedArray<T>::view(y.layout(), const_cast<T*>(y.data()), y.local_count());
 }
 
 }  // namespace weft::detail

@@ -32,12 +32,12 @@ bool have_same_comms(const SumSpace& one, const SumSpace& other) {
 
 template <Scalar D, Scalar R>
 ProximalGradientRecurrence<D, R>::ProximalGradientRecurrence(
-    Solver<D>& solver, const LinearOperator<D, R>& the_operator, DistributedArray<R> data,
+    Solver<D>& solver, const LinearOperator<D, R>& the_operator, const ConstArrayView<R>& data,
     bool with_momentum, const IstaOptions<D>& ista_options)
     : Recurrence<D>(solver),
       a(the_operator),
       settings(ista_options),
-      y(std::move(data)),
+      y(data),
       next(a.domain(), uninitialized),
       r(a.range(), uninitialized),
       q(a.range(), uninitialized),
@@ -158,7 +158,7 @@ void ProximalGradientRecurrence<D, R>::take_step(double weight) {
 
 /// next = Sᴴ T(S (start + t next)) and its penalty, where T has the threshold for this weight.
 template <Scalar D, Scalar R>
-void ProximalGradientRecurrence<D, R>::step_and_shrink_from(const DistributedArray<D>& start,
+void ProximalGradientRecurrence<D, R>::step_and_shrink_from(const ConstArrayView<D>& start,
                                                             double weight) {
   if (c) {
     // next = start + t next

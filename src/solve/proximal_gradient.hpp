@@ -36,7 +36,7 @@ struct ProximalGradientRecurrence final : Recurrence<D> {
   using Sums = std::array<double, slot_count>;
 
   ProximalGradientRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
-                             DistributedArray<R> data, bool with_momentum,
+                             const ConstArrayView<R>& data, bool with_momentum,
                              const IstaOptions<D>& ista_options);
 
   void iterate(int parity) override;
@@ -63,7 +63,7 @@ struct ProximalGradientRecurrence final : Recurrence<D> {
   double step_from_gradient();
   void register_dependencies();
 
-  void step_and_shrink_from(const DistributedArray<D>& start, double weight);
+  void step_and_shrink_from(const ConstArrayView<D>& start, double weight);
   void take_step(double weight);
   void backtrack(double eps_now);
   bool is_too_long();
@@ -77,7 +77,7 @@ struct ProximalGradientRecurrence final : Recurrence<D> {
   using Recurrence<D>::x;
   LinearOperator<D, R> a;
   IstaOptions<D> settings;
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<D> next;               // Aᴴ rz, and then x'
   DistributedArray<R> r;                  // y - A x
   DistributedArray<R> q;                  // y - A x'

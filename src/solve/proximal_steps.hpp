@@ -24,7 +24,7 @@ void shrink(const SumInto& into, Threshold threshold, double weight, Distributed
 /// g = T(z + step g), P(g)
 template <Scalar T>
 void step_and_shrink(const SumInto& into, Threshold threshold, double weight,
-                     const DistributedArray<T>& z, double step, DistributedArray<T>& g) {
+                     const ConstArrayView<T>& z, double step, DistributedArray<T>& g) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::step_and_shrink(device, n, threshold, weight, kernel_cast(z.data()) + first, step,
                              kernel_cast(g.data()) + first, out);
@@ -33,8 +33,8 @@ void step_and_shrink(const SumInto& into, Threshold threshold, double weight,
 
 /// |x - y|², |x|²
 template <Scalar T>
-void sum_distance_and_size(const SumInto& into, const DistributedArray<T>& x,
-                           const DistributedArray<T>& y) {
+void sum_distance_and_size(const SumInto& into, const ConstArrayView<T>& x,
+                           const ConstArrayView<T>& y) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::distance_and_size(device, reals_in<T> * n, reals(x, first), reals(y, first), out);
   });
@@ -42,7 +42,7 @@ void sum_distance_and_size(const SumInto& into, const DistributedArray<T>& x,
 
 /// |x - y|²
 template <Scalar T>
-void sum_distance(const SumInto& into, const DistributedArray<T>& x, const DistributedArray<T>& y) {
+void sum_distance(const SumInto& into, const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::distance(device, reals_in<T> * n, reals(x, first), reals(y, first), out);
   });
@@ -50,8 +50,8 @@ void sum_distance(const SumInto& into, const DistributedArray<T>& x, const Distr
 
 /// |next - z|², Re<z - next, next - x>
 template <Scalar T>
-void sum_distance_and_restart_test(const SumInto& into, const DistributedArray<T>& next,
-                                   const DistributedArray<T>& z, const DistributedArray<T>& x) {
+void sum_distance_and_restart_test(const SumInto& into, const ConstArrayView<T>& next,
+                                   const ConstArrayView<T>& z, const ConstArrayView<T>& x) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::distance_and_restart_test(device, reals_in<T> * n, reals(next, first), reals(z, first),
                                        reals(x, first), out);
@@ -60,7 +60,7 @@ void sum_distance_and_restart_test(const SumInto& into, const DistributedArray<T
 
 /// q = y - q, |q|²
 template <Scalar T>
-void new_residual(const SumInto& into, const DistributedArray<T>& y, DistributedArray<T>& q) {
+void new_residual(const SumInto& into, const ConstArrayView<T>& y, DistributedArray<T>& q) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::new_residual(device, reals_in<T> * n, reals(y, first), reals(q, first), out);
   });
@@ -68,7 +68,7 @@ void new_residual(const SumInto& into, const DistributedArray<T>& y, Distributed
 
 /// z = next + momentum (next - x) if there is a z, x = next. Neither if momentum < 0.
 template <Scalar T>
-void advance(const double* momentum, const DistributedArray<T>& next, DistributedArray<T>& x,
+void advance(const double* momentum, const ConstArrayView<T>& next, DistributedArray<T>& x,
              std::optional<DistributedArray<T>>& z) {
   dispatch(x.device(), [&](auto device) {
     const index_t n = reals_in<T> * x.local_count();

@@ -18,7 +18,7 @@ void AnyRecurrence::depends_on(std::string_view name, double value) {
 }
 
 template <Scalar T>
-void AnyRecurrence::depends_on(std::string_view name, const DistributedArray<T>& array,
+void AnyRecurrence::depends_on(std::string_view name, const ConstArrayView<T>& array,
                                Origin origin) {
   if (solver_.checkpoint_) {
     solver_.checkpoint_->depends_on(name, array, origin == Origin::computed);
@@ -41,7 +41,7 @@ void AnyRecurrence::expect_positive(SolverCheck& check, std::string_view what, d
 }
 
 #define INSTANTIATE(T) \
-  template void AnyRecurrence::depends_on(std::string_view, const DistributedArray<T>&, Origin);
+  template void AnyRecurrence::depends_on(std::string_view, const ConstArrayView<T>&, Origin);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -210,10 +210,10 @@ void AnySolver::visit_state(StateVisitor& visitor) {
 
 template <Scalar D>
 Solver<D>::Solver(const std::string& name, const Layout& domain, const Layout& range,
-                  const std::optional<DistributedArray<D>>& x0, const SolverOptions& options,
+                  const std::optional<ConstArrayView<D>>& x0, const SolverOptions& options,
                   bool capturable)
     : AnySolver(name, domain, range, options, capturable),
-      x_(x0 ? *x0 : DistributedArray<D>(domain)) {
+      x_(x0 ? x0->copy() : DistributedArray<D>(domain)) {
   if (!(x_.layout() == domain)) {
     refuse("{}: {}", name, detail::difference("the operator takes", domain, "x0 is", x_.layout()));
   }

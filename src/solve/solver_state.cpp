@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "core/hash.hpp"
 #include "io/box_file.hpp"
 
 #include <cmath>
@@ -14,12 +15,12 @@ class Collector final : public StateVisitor {
  public:
   explicit Collector(SolverState& state) : state_(state) {}
 
-  void visit(std::string_view name, DistributedArray<float>& x) override { add(name, x); }
-  void visit(std::string_view name, DistributedArray<double>& x) override { add(name, x); }
-  void visit(std::string_view name, DistributedArray<std::complex<float>>& x) override {
+  void visit(std::string_view name, const ArrayView<float>& x) override { add(name, x); }
+  void visit(std::string_view name, const ArrayView<double>& x) override { add(name, x); }
+  void visit(std::string_view name, const ArrayView<std::complex<float>>& x) override {
     add(name, x);
   }
-  void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
+  void visit(std::string_view name, const ArrayView<std::complex<double>>& x) override {
     add(name, x);
   }
   void visit(std::string_view name, BufferRef numbers, index_t common) override {
@@ -31,7 +32,7 @@ class Collector final : public StateVisitor {
 
  private:
   template <Scalar T>
-  void add(std::string_view name, DistributedArray<T>& x) {
+  void add(std::string_view name, const ArrayView<T>& x) {
     add_leaves(state_.arrays, std::string(name), x);
   }
 
@@ -40,7 +41,7 @@ class Collector final : public StateVisitor {
 
 /// A pseudo-random weight from -1 to 1.
 double weight_of(index_t place) {
-  const auto bits = scrambled(static_cast<std::uint64_t>(place) + 1) >> 11;
+  const auto bits = mix_checksum_bits(static_cast<std::uint64_t>(place) + 1) >> 11;
   return static_cast<double>(bits) * 0x1p-52 - 1;
 }
 
@@ -68,10 +69,23 @@ std::uint64_t sum_of_words(const std::byte* data, index_t bytes, index_t place) 
   for (index_t at = 0; at < bytes; at += index_t{sizeof(Word)}) {
     Word word{};
     std::memcpy(&word, data + at, sizeof(Word));
-    const auto key = static_cast<std::uint64_t>(place + at) * 0x9e3779b97f4a7c15U;
-    sum += scrambled(scrambled(word) + key + 1);
+    const auto key = static_cast<std::uint64_t>(place + at) * golden_ratio_bits;
+    sum += mix_checksum_bits(mix_checksum_bits(word) + key + 1);
   }
   return sum;
+}
+
+template <Scalar T, class View>
+void collect(std::vector<StateArray>& leaves, const std::string& name, const View& x) {
+  if (!x.layout().is_stack()) {
+    void* writable = nullptr;
+    if constexpr (std::same_as<View, ArrayView<T>>) writable = x.data();
+    leaves.push_back({name, dtype_of<T>, x.layout(), x.data(), writable});
+    return;
+  }
+  for (int index = 0; index < x.layout().part_count(); ++index) {
+    collect<T>(leaves, fmt::format("{}[{}]", name, index), x.part(index));
+  }
 }
 
 }  // namespace
@@ -82,14 +96,14 @@ SolverState::SolverState(AnySolver& solver) {
 }
 
 template <Scalar T>
-void add_leaves(std::vector<StateArray>& leaves, const std::string& name, DistributedArray<T>& x) {
-  if (!x.layout().is_stack()) {
-    leaves.push_back({name, dtype_of<T>, x.layout(), x.data()});
-    return;
-  }
-  for (int index = 0; index < x.layout().part_count(); ++index) {
-    add_leaves(leaves, fmt::format("{}[{}]", name, index), x.part(index));
-  }
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name,
+                const ConstArrayView<T>& x) {
+  collect<T>(leaves, name, x);
+}
+
+template <Scalar T>
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name, const ArrayView<T>& x) {
+  collect<T>(leaves, name, x);
 }
 
 HostCopy::HostCopy(const void* data, Device device, index_t bytes)
@@ -103,7 +117,7 @@ HostCopy::HostCopy(const void* data, Device device, index_t bytes)
 std::uint64_t partition_hash(const std::vector<StateArray>& arrays) {
   std::uint64_t result = 0;
   const auto add = [&](index_t number) {
-    result = scrambled(result + 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(number));
+    result = mix_checksum_bits(result + golden_ratio_bits + static_cast<std::uint64_t>(number));
   };
   for (const StateArray& array : arrays) {
     add(array.layout.comm().size());
@@ -140,8 +154,10 @@ std::uint64_t checksum_of(const void* data, index_t bytes, index_t word, index_t
                    : sum_of_words<std::uint64_t>(first, bytes, place);
 }
 
-#define INSTANTIATE(T) \
-  template void add_leaves(std::vector<StateArray>&, const std::string&, DistributedArray<T>&);
+#define INSTANTIATE(T)                                                   \
+  template void add_leaves(std::vector<StateArray>&, const std::string&, \
+                           const ConstArrayView<T>&);                    \
+  template void add_leaves(std::vector<StateArray>&, const std::string&, const ArrayView<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -15,7 +15,8 @@ struct StateArray {
   std::string name;
   DType dtype;
   Layout layout;
-  void* data;
+  const void* data;
+  void* writable;  // the same memory; null for an array that is only read
 
   /// Whether this rank's elements count in sums over all ranks. Of replicated arrays, only those of
   /// rank 0 do.
@@ -46,7 +47,10 @@ struct SolverState {
 };
 
 template <Scalar T>
-void add_leaves(std::vector<StateArray>& leaves, const std::string& name, DistributedArray<T>& x);
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name,
+                const ConstArrayView<T>& x);
+template <Scalar T>
+void add_leaves(std::vector<StateArray>& leaves, const std::string& name, const ArrayView<T>& x);
 
 /// Device memory that the host can read: a copy, unless the memory is host-accessible.
 class HostCopy {
@@ -70,13 +74,6 @@ struct Fingerprint {
 };
 /// Collective.
 std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays);
-
-/// Mixes bits so that each of them changes about half of the others.
-constexpr std::uint64_t scrambled(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93U;
-  bits = (bits ^ (bits >> 32)) * 0xd6e8feb86659fd93U;
-  return bits ^ (bits >> 32);
-}
 
 /// A checksum of words of 4 or 8 bytes that depends on their position. The checksums of parts can
 /// be added in any order.

@@ -33,7 +33,7 @@ void check_options(const TotalVariationOptions<D>& options) {
 template <Scalar D>
 LinearOperator<D> gradient_of_model(const Layout& domain, const GradientOptions& options) {
   require(!domain.is_stack(), "{}: the operator takes {}; a model must be one array, not a stack",
-          where, domain.describe());
+          where, to_string(domain));
   return gradient<D>(domain, options);
 }
 
@@ -70,7 +70,7 @@ struct TotalVariationRecurrence final : Recurrence<D> {
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
   TotalVariationRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
-                           const LinearOperator<D>& the_gradient, DistributedArray<R> data,
+                           const LinearOperator<D>& the_gradient, const ConstArrayView<R>& data,
                            const TotalVariationOptions<D>& options);
 
   void iterate(int parity) override;
@@ -100,7 +100,7 @@ struct TotalVariationRecurrence final : Recurrence<D> {
   double rho;
   index_t inner_iterations;
   int components;  // of the vectors that are shrunk
-  DistributedArray<R> y;
+  ConstArrayView<R> y;
   DistributedArray<R> r;    // y - A x
   DistributedArray<R> q;    // A p
   DistributedArray<D> t;    // z - u - G x
@@ -119,7 +119,7 @@ template <Scalar D, Scalar R>
 TotalVariationRecurrence<D, R>::TotalVariationRecurrence(Solver<D>& solver,
                                                          const LinearOperator<D, R>& the_operator,
                                                          const LinearOperator<D>& the_gradient,
-                                                         DistributedArray<R> data,
+                                                         const ConstArrayView<R>& data,
                                                          const TotalVariationOptions<D>& options)
     : Recurrence<D>(solver),
       a(the_operator),
@@ -128,7 +128,7 @@ TotalVariationRecurrence<D, R>::TotalVariationRecurrence(Solver<D>& solver,
       rho(options.rho),
       inner_iterations(options.inner_iterations),
       components(options.norm == TotalVariationNorm::isotropic ? a.domain().ndim() : 1),
-      y(std::move(data)),
+      y(data),
       r(y.layout(), uninitialized),
       q(y.layout(), uninitialized),
       t(g.range(), uninitialized),
@@ -301,29 +301,29 @@ void TotalVariationRecurrence<D, R>::visit_state(StateVisitor& visitor) {
 }  // namespace
 
 template <Scalar D, Scalar R>
-TotalVariation<D, R>::TotalVariation(const LinearOperator<D, R>& a, DistributedArray<R> y,
+TotalVariation<D, R>::TotalVariation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                      const SolverOptions& options,
                                      const TotalVariationOptions<D>& total_variation_options)
     : Solver<D>(where, a.domain(), a.range(), total_variation_options.x0, options, a.capturable()) {
   check_options(total_variation_options);
   detail::check_problem(where, a, y);
   const auto g = gradient_of_model<D>(a.domain(), total_variation_options.gradient);
-  this->start(std::make_unique<TotalVariationRecurrence<D, R>>(*this, a, g, std::move(y),
-                                                               total_variation_options));
+  this->start(
+      std::make_unique<TotalVariationRecurrence<D, R>>(*this, a, g, y, total_variation_options));
 }
 
 template <Scalar D, Scalar R>
-Solution<D> total_variation(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> total_variation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                             const SolverOptions& options,
                             const TotalVariationOptions<D>& total_variation_options) {
-  TotalVariation<D, R> solver(a, detail::borrowed(y), options, total_variation_options);
+  TotalVariation<D, R> solver(a, y, options, total_variation_options);
   solver.run();
   return std::move(solver).solution();
 }
 
-#define INSTANTIATE(D, R)                                                                       \
-  template class TotalVariation<D, R>;                                                          \
-  template Solution<D> total_variation(const LinearOperator<D, R>&, const DistributedArray<R>&, \
+#define INSTANTIATE(D, R)                                                                     \
+  template class TotalVariation<D, R>;                                                        \
+  template Solution<D> total_variation(const LinearOperator<D, R>&, const ConstArrayView<R>&, \
                                        const SolverOptions&, const TotalVariationOptions<D>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE

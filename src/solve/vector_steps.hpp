@@ -22,7 +22,7 @@ Real<T>* reals(DistributedArray<T>& x, index_t first = 0) {
   return reinterpret_cast<Real<T>*>(x.data()) + reals_in<T> * first;
 }
 template <Scalar T>
-const Real<T>* reals(const DistributedArray<T>& x, index_t first = 0) {
+const Real<T>* reals(const ConstArrayView<T>& x, index_t first = 0) {
   return reinterpret_cast<const Real<T>*>(x.data()) + reals_in<T> * first;
 }
 
@@ -45,7 +45,7 @@ struct SumInto {
 
 /// Re<x, y>
 template <Scalar T>
-void sum_product(const SumInto& into, const DistributedArray<T>& x, const DistributedArray<T>& y) {
+void sum_product(const SumInto& into, const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::real_dot(device, reals_in<T> * n, reals(x, first), reals(y, first), out);
   });
@@ -53,8 +53,8 @@ void sum_product(const SumInto& into, const DistributedArray<T>& x, const Distri
 
 /// Re<x, z>, Re<y, z>
 template <Scalar T>
-void sum_products(const SumInto& into, const DistributedArray<T>& x, const DistributedArray<T>& y,
-                  const DistributedArray<T>& z) {
+void sum_products(const SumInto& into, const ConstArrayView<T>& x, const ConstArrayView<T>& y,
+                  const ConstArrayView<T>& z) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::real_dots(device, reals_in<T> * n, reals(x, first), reals(y, first), reals(z, first),
                        out);
@@ -63,7 +63,7 @@ void sum_products(const SumInto& into, const DistributedArray<T>& x, const Distr
 
 /// r -= alpha q, |r|²
 template <Scalar T>
-void step_residual(const SumInto& into, Quotient alpha, const DistributedArray<T>& q,
+void step_residual(const SumInto& into, Quotient alpha, const ConstArrayView<T>& q,
                    DistributedArray<T>& r) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::step_residual(device, reals_in<T> * n, alpha, reals(q, first), reals(r, first), out);
@@ -72,8 +72,8 @@ void step_residual(const SumInto& into, Quotient alpha, const DistributedArray<T
 
 /// s -= weight (x + alpha p), |s|²
 template <Scalar T>
-void damp_gradient(const SumInto& into, double weight, Quotient alpha, const DistributedArray<T>& x,
-                   const DistributedArray<T>& p, DistributedArray<T>& s) {
+void damp_gradient(const SumInto& into, double weight, Quotient alpha, const ConstArrayView<T>& x,
+                   const ConstArrayView<T>& p, DistributedArray<T>& s) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::damp_gradient(device, reals_in<T> * n, weight, alpha, reals(x, first), reals(p, first),
                            reals(s, first), out);
@@ -82,7 +82,7 @@ void damp_gradient(const SumInto& into, double weight, Quotient alpha, const Dis
 
 /// x += alpha p, p = s + beta p
 template <Scalar T>
-void step_solution(Quotient alpha, Quotient beta, const DistributedArray<T>& s,
+void step_solution(Quotient alpha, Quotient beta, const ConstArrayView<T>& s,
                    DistributedArray<T>& x, DistributedArray<T>& p) {
   dispatch(x.device(), [&](auto device) {
     kernels::step_solution(device, reals_in<T> * x.local_count(), alpha, beta, reals(s), reals(x),
@@ -93,7 +93,7 @@ void step_solution(Quotient alpha, Quotient beta, const DistributedArray<T>& s,
 /// x += alpha p, p = s + beta p, |p|²
 template <Scalar T>
 void step_solution_and_sum(const SumInto& into, Quotient alpha, Quotient beta,
-                           const DistributedArray<T>& s, DistributedArray<T>& x,
+                           const ConstArrayView<T>& s, DistributedArray<T>& x,
                            DistributedArray<T>& p) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::step_solution_and_sum(device, reals_in<T> * n, alpha, beta, reals(s, first),
@@ -103,8 +103,8 @@ void step_solution_and_sum(const SumInto& into, Quotient alpha, Quotient beta,
 
 /// p = u + beta p, q = w + beta q, x += alpha p, r -= alpha q, |r|². u may be r.
 template <Scalar T>
-void step_all(const SumInto& into, Quotient alpha, Quotient beta, const DistributedArray<T>& u,
-              const DistributedArray<T>& w, DistributedArray<T>& p, DistributedArray<T>& q,
+void step_all(const SumInto& into, Quotient alpha, Quotient beta, const ConstArrayView<T>& u,
+              const ConstArrayView<T>& w, DistributedArray<T>& p, DistributedArray<T>& q,
               DistributedArray<T>& x, DistributedArray<T>& r) {
   into([&](auto device, index_t first, index_t n, double* out) {
     kernels::step_all(device, reals_in<T> * n, alpha, beta, reals(u, first), reals(w, first),

@@ -4,6 +4,7 @@
 
 #include "bench/options.hpp"
 #include "bench/results.hpp"
+#include "bench/timing.hpp"
 #include "bench/world.hpp"
 
 #include <gtest/gtest.h>
@@ -128,9 +129,19 @@ TEST(BenchResults, are_summed_up) {
 }
 
 TEST(BenchResults, medians) {
+  EXPECT_EQ(median({}), 0);
   EXPECT_EQ(median({3}), 3);
   EXPECT_EQ(median({5, 1, 2}), 2);
   EXPECT_EQ(median({4, 1, 2, 9}), 3);
+}
+
+TEST(BenchResults, paired_times) {
+  double next = 0;
+  const PairedTimes times = time_in_turn(
+      3, [&] { return next += 2; }, [] { return 4; });
+  EXPECT_EQ(times.ours, (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(times.ratio(), 1);
+  EXPECT_EQ(times.difference(), 0);
 }
 
 TEST(BenchWorld, tells_how_devices_are_shared) {

@@ -203,7 +203,7 @@ TEST(DemoProgram, says_that_options_differ_from_those_the_checks_are_made_for) {
   const Ended ended = run("$W demo reflectivity --shape 8,8 --noise 2 --ranks 2 --no-report");
   EXPECT_EQ(ended.code, 1) << ended.output;
   EXPECT_TRUE(contains(ended.output,
-                       "the checks are made for the default options; this run had "
+                       "the limits of the checks hold for the default options; this run had "
                        "--shape 8,8 --noise 2\n"))
       << ended.output;
 }

@@ -1,6 +1,6 @@
 // The program weft, from outside.
 
-#include <weft/comm/transport.hpp>
+#include <weft/comm/reduce_op.hpp>
 #include <weft/core/cpu_level.hpp>
 
 #include "bench/cases.hpp"

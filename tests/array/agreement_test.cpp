@@ -1,9 +1,10 @@
-// Ranks whose layouts, or what else a plan is made from, differ: all of them are told who has what,
-// before one reads what another does not have.
+// Ranks that build a plan from different arguments: all of them get an error that names the
+// differences, before any rank reads memory of another.
 
 #include "array/layouts.hpp"
 
 #include <weft/array/halo_exchange.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
 
@@ -82,10 +83,10 @@ TEST_F(Agreement, layouts_that_differ_are_told_from_each_other) {
       comm.check_calls(checked);
       for (const auto& [most, last] : pairs) {
         for (const auto& [name, way] : ways(comm)) {
-          SCOPED_TRACE(name + " of " + most.describe() + " and " + last.describe());
+          SCOPED_TRACE(name + " of " + to_string(most) + " and " + to_string(last));
           const bool is_last = comm.rank() + 1 == comm.size();
           expect_disagreement(
-              comm, {name, "rank", last_rank(comm), most.describe(), last.describe(), "f64"},
+              comm, {name, "rank", last_rank(comm), to_string(most), to_string(last), "f64"},
               [&, &make = way, &a = most, &b = last] { make(is_last ? b : a); });
         }
       }
@@ -95,22 +96,22 @@ TEST_F(Agreement, layouts_that_differ_are_told_from_each_other) {
 
 TEST_F(Agreement, layouts_that_differ_in_the_middle_are_told_apart) {
   on_ranks([](Comm comm) {
-    // The descriptions name the first eight extents only, and nothing of the cuts of bricks.
+    // to_string() names only the first eight extents, and not the cuts of bricks.
     const Layout one = Layout::scatter(comm, {40, 3});
     const Layout other = Layout::scatter(comm, {40, 3}, 0, dealt(40, comm.size(), 0));
     const bool odd = comm.rank() % 2 == 1;
-    expect_disagreement(comm, {"rank", other.describe()}, [&] {
+    expect_disagreement(comm, {"rank", to_string(other)}, [&] {
       HaloExchange<double>(odd ? other : one, {{1, 1}, {0, 0}});
     });
-    // Where descriptions are the same, a number tells which ranks have the same layout.
+    // If the texts are equal, a number identifies the ranks with the same layout.
     const Layout bricks = Layout::bricks(comm, {40, 3}, {comm.size(), 1});
-    const Layout shifted = bricks.recut(0, [](std::span<const index_t> splits) {
+    const Layout shifted = recut(bricks, 0, [](std::span<const index_t> splits) {
       std::vector<index_t> moved(splits.begin(), splits.end());
       ++moved[1];
       return moved;
     });
-    ASSERT_EQ(bricks.describe(), shifted.describe());
-    expect_disagreement(comm, {bricks.describe(), " #"}, [&] {
+    ASSERT_EQ(to_string(bricks), to_string(shifted));
+    expect_disagreement(comm, {to_string(bricks), " #"}, [&] {
       HaloExchange<double>(odd ? shifted : bricks, {{1, 1}, {0, 0}});
     });
   });
@@ -162,7 +163,7 @@ TEST_F(Agreement, groups_are_compared) {
   });
 }
 
-// Where calls are checked, sums are as well: a rank that has all elements would not take part.
+// Checked calls include sums: a rank that has all elements would not take part otherwise.
 TEST_F(Agreement, reductions_are_compared_if_calls_are) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);
@@ -173,31 +174,6 @@ TEST_F(Agreement, reductions_are_compared_if_calls_are) {
     expect_disagreement(comm, {"sum", "replicated"}, [&] { sum(x); });
     expect_disagreement(comm, {"norm", "replicated"}, [&] { norm(x); });
     expect_disagreement(comm, {"max", "replicated"}, [&] { max(x); });
-  });
-}
-
-// Reading straight out of another rank's memory is compared like a message to it.
-TEST_F(Agreement, what_is_read_from_peers_is_compared_if_calls_are) {
-  on_ranks([](Comm comm) {
-    comm.check_calls(true);
-    struct Reader final : PeerReader {
-      void read(int, const void*) override { ++reads; }
-      int reads = 0;
-    } reader;
-    const std::vector<double> mine(8);
-    const auto ranks = static_cast<std::size_t>(comm.size());
-    const Parts sent(std::vector<index_t>(ranks, 1), std::vector<index_t>(ranks, 0));
-    const Parts more(std::vector<index_t>(ranks, 2), std::vector<index_t>(ranks, 0));
-    if (!comm.shares_memory(Device::cpu())) {
-      EXPECT_THROW(comm.read_peers(mine, sent, sent, reader), ArgumentError);
-      return;
-    }
-    expect_disagreement(comm, {"rank 0", "1", "2"}, [&] {
-      comm.read_peers(mine, sent, comm.rank() == 0 ? more : sent, reader);
-    });
-    EXPECT_EQ(reader.reads, 0);
-    comm.read_peers(mine, sent, sent, reader);
-    EXPECT_EQ(reader.reads, comm.size());
   });
 }
 

@@ -16,7 +16,7 @@
 namespace weft::test {
 namespace {
 
-/// Whether an array has the elements f(x, y), given those of the arrays made with seeds 1 and 2.
+/// Expects the elements f(x, y), where x and y are the arrays made with seeds 1 and 2.
 template <Scalar R, Scalar T>
 void expect_function(const DistributedArray<R>& seen, const std::function<R(T, T)>& f) {
   const std::vector<T> x = local_values<T>(seen.layout(), 1);
@@ -65,7 +65,7 @@ T naive_conj(T x) {
 template <class A>
 using ScalarOf = std::remove_cvref_t<decltype(*std::declval<A&>().data())>;
 
-// What does not compile: numbers and arrays that would lose digits or their imaginary part.
+// Conversions that lose digits or an imaginary part do not compile.
 
 template <class A, class B>
 concept Addable = requires(A& a, const B& b) {
@@ -158,7 +158,7 @@ TEST(Arithmetic, axpby) {
   });
 }
 
-TEST(Arithmetic, axpby_does_not_read_what_it_overwrites) {
+TEST(Arithmetic, axpby_with_zero_does_not_read_its_output) {
   for_all_arrays([](auto& x, auto& y) {
     using T = ScalarOf<decltype(y)>;
     y.fill(T(std::numeric_limits<Real<T>>::quiet_NaN()));
@@ -201,7 +201,7 @@ TEST(Arithmetic, takes_parts_and_magnitudes) {
   });
 }
 
-TEST(Arithmetic, magnitudes_of_large_and_small_numbers_are_right) {
+TEST(Arithmetic, magnitudes_do_not_overflow_or_underflow) {
   on_ranks([](Comm comm) {
     DistributedArray<std::complex<double>> x(Layout::replicated(comm, {2}));
     x.from_host(std::vector<std::complex<double>>{{3e200, 4e200}, {3e-200, -4e-200}});
@@ -242,7 +242,7 @@ TEST(Arithmetic, operators) {
   });
 }
 
-TEST(Arithmetic, whole_numbers_are_factors_too) {
+TEST(Arithmetic, integers_are_factors) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {17});
     const auto x = make_array<float>(layout);
@@ -332,7 +332,7 @@ TEST(Arithmetic, layouts_must_be_equal) {
     }
     auto x = make_array<double>(rows);
     for (const Layout& other : others) {
-      SCOPED_TRACE(other.describe());
+      SCOPED_TRACE(to_string(other));
       auto y = make_array<double>(other);
       EXPECT_THROW(copy(x, y), ArgumentError);
       EXPECT_THROW(axpy(1, x, y), ArgumentError);

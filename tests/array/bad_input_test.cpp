@@ -1,10 +1,11 @@
-// What a caller can get wrong. Every rank hears of it, with the values that were wrong, and all go
-// on working together afterwards.
+// Invalid arguments. Every rank gets an error that contains the wrong values, and the ranks can
+// continue to work together.
 
 #include "array/layouts.hpp"
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/halo_exchange.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
@@ -45,7 +46,7 @@ TEST(BadInput, axes) {
       expect_error(comm, {"Layout::scatter", name, "2"}, [&] {
         Layout::scatter(comm, {4, 5}, axis);
       });
-      expect_error(comm, {"Layout::without", name}, [&] { layout.without(axis); });
+      expect_error(comm, {"without_axis", name}, [&] { without_axis(layout, axis); });
       expect_error(comm, {"norm_along", name}, [&] { norm_along(x, axis); });
       expect_error(comm, {"Layout::splits", name}, [&] { layout.splits(axis); });
       expect_error(comm, {"Layout::line_comm", name}, [&] { layout.line_comm(axis); });
@@ -179,7 +180,7 @@ TEST(BadInput, devices_are_not_mixed) {
   });
 }
 
-TEST(BadInput, more_memory_than_there_is) {
+TEST(BadInput, allocations_that_are_too_large) {
   on_ranks([](Comm comm) {
     // More than any device has, on each rank.
     const index_t rows = index_t{1} << 44;
@@ -217,10 +218,11 @@ TEST(BadInput, counts) {
     std::vector<double> five(5);
     const index_t all = 4 * comm.size();
     expect_error(comm, {"5", "4"}, [&] { x.from_host(five); });
-    expect_error(comm, {"5", "4"}, [&] { DistributedArray<double>::view(layout, five.data(), 5); });
-    expect_error(comm, {"-4", "4"},
-                 [&] { DistributedArray<double>::view(layout, five.data(), -4); });
-    expect_error(comm, {"memory"}, [&] { DistributedArray<double>::view(layout, nullptr, 4); });
+    expect_error(comm, {"5", "4"}, [&] { ArrayView<double>(layout, five.data(), 5); });
+    expect_error(comm, {"-4", "4"}, [&] { ArrayView<double>(layout, five.data(), -4); });
+    expect_error(comm, {"memory"}, [&] { ArrayView<double>(layout, nullptr, 4); });
+    expect_error(comm, {"5", "4"}, [&] { ConstArrayView<double>(layout, five.data(), 5); });
+    expect_error(comm, {"memory"}, [&] { ConstArrayView<double>(layout, nullptr, 4); });
     expect_error(comm, {"5", std::to_string(all)},
                  [&] { DistributedArray<double>::from_global(layout, five); });
     const Layout too_large = Layout::replicated(comm, {huge, huge >> 19});
@@ -229,7 +231,7 @@ TEST(BadInput, counts) {
   });
 }
 
-TEST(BadInput, values_of_a_root_that_do_not_fit_are_everybodys_error) {
+TEST(BadInput, wrong_values_on_the_root_fail_on_all_ranks) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {7, 2});
     for (int root = 0; root < comm.size(); ++root) {
@@ -278,7 +280,7 @@ TEST(BadInput, norms) {
   });
 }
 
-TEST(BadInput, reshapes_that_are_not_possible) {
+TEST(BadInput, impossible_reshapes) {
   on_ranks([](Comm comm) {
     const auto x = make_array<double>(Layout::scatter(comm, {1}));
     expect_error(comm, {"number"}, [&] { x.reshape(Shape()); });
@@ -327,7 +329,7 @@ TEST(BadInput, places_outside_of_a_layout) {
   });
 }
 
-TEST(BadInput, enumerators_that_do_not_exist) {
+TEST(BadInput, invalid_enumerators) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     auto x = make_array<double>(layout);
@@ -352,7 +354,7 @@ TEST(BadInput, enumerators_that_do_not_exist) {
   });
 }
 
-TEST(BadInput, a_number_from_a_root_is_no_mistake) {
+TEST(BadInput, arrays_without_axes_come_from_a_root) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::replicated(comm, Shape());
     const int root = comm.size() - 1;

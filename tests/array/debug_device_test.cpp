@@ -1,4 +1,4 @@
-// An array on the debug device that the host touches is named, and so is the rank that did it.
+// If the host accesses an array on the debug device, the error names the array and the rank.
 
 #include <weft/array/distributed_array.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace weft::test {
 
-TEST(DebugDevice, names_the_array_and_the_rank_that_touched_it) {
+TEST(DebugDevice, names_the_array_and_the_rank_of_an_access) {
   if (world() == World::mpi) GTEST_SKIP() << "processes of an MPI job cannot be forked";
   const auto touch = [] {
     on_ranks([](Comm comm) {

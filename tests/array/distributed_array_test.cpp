@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-/// Whatever layout it was given, it has the elements of that place in row-major order.
+/// Expects the elements in row-major order, whatever the layout.
 template <class T>
 void expect_reshaped(const DistributedArray<T>& array, const Shape& shape, int seed = 0) {
   EXPECT_EQ(array.shape(), shape);
@@ -51,7 +51,7 @@ TEST(DistributedArray, begins_with_zeros) {
   });
 }
 
-TEST(DistributedArray, knows_its_place) {
+TEST(DistributedArray, has_the_shape_and_offset_of_its_box) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {6, 5, 4}), [](const Layout& layout) {
       const DistributedArray<float> array(layout);
@@ -95,58 +95,6 @@ TEST(DistributedArray, is_filled_from_a_function_of_the_global_index) {
   });
 }
 
-TEST(DistributedArray, views_the_memory_of_the_caller) {
-  on_ranks([](Comm comm) {
-    for_each_layout(layouts(comm, {5, 6}), [](const Layout& layout) {
-      std::vector<double> memory = local_values<double>(layout);
-      auto array = DistributedArray<double>::view(layout, memory.data(), layout.local_count());
-      expect_elements(array, local_values<double>(layout));
-      array.fill(7.0);
-      EXPECT_EQ(memory, std::vector<double>(memory.size(), 7.0));
-      for (double& element : memory) element = 8;
-      expect_elements(array, memory);
-    });
-  });
-}
-
-TEST(DistributedArray, assignment_into_a_view_writes_through) {
-  on_ranks([](Comm comm) {
-    const Layout layout = Layout::scatter(comm, {5, 6});
-    std::vector<float> memory(static_cast<std::size_t>(layout.local_count()));
-    auto view = DistributedArray<float>::view(layout, memory.data(), layout.local_count());
-    const auto values = make_array<float>(layout);
-    view = values;
-    EXPECT_EQ(memory, local_values<float>(layout));
-    EXPECT_EQ(view.data(), memory.data());
-    // Another layout does not fit into that memory, which a view does not exchange for its own.
-    const auto larger = make_array<float>(Layout::replicated(comm, {9, 9}));
-    EXPECT_THROW(view = larger, ArgumentError);
-    EXPECT_EQ(view.data(), memory.data());
-    EXPECT_EQ(memory, local_values<float>(layout));
-  });
-}
-
-TEST(DistributedArray, results_are_assigned_into_views_and_parts_of_stacks) {
-  on_ranks([](Comm comm) {
-    const Layout rows = Layout::scatter(comm, {7, 3});
-    DistributedArray<double> stack(Layout::stack({rows, Layout::replicated(comm, {4})}));
-    DistributedArray<double> y(rows);
-    y.fill(3.0);
-    const double* memory = stack.data();
-    stack.part(0) = 2.0 * y;
-    stack.part(0) = stack.part(0) + y;
-    EXPECT_EQ(stack.data(), memory);
-    EXPECT_EQ(stack.part(0).data(), memory);
-    for (index_t i = 0; i < y.local_count(); ++i) EXPECT_EQ(stack.data()[i], 9.0);
-    EXPECT_THROW((stack.part(1) = 2.0 * y), ArgumentError);
-
-    std::vector<double> values(static_cast<std::size_t>(rows.local_count()), 1.0);
-    auto view = DistributedArray<double>::view(rows, values.data(), rows.local_count());
-    view = view + y;
-    EXPECT_EQ(values, std::vector<double>(values.size(), 4.0));
-  });
-}
-
 TEST(DistributedArray, copies_are_deep) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
@@ -177,7 +125,7 @@ TEST(DistributedArray, moves_keep_the_elements_in_place) {
       DistributedArray<double> second = std::move(first);
       EXPECT_EQ(second.data(), data);
       expect_elements(second, local_values<double>(layout));
-      // What was moved from can be assigned to again, and is then an array of its own.
+      // A moved-from array can be assigned to.
       first = second;
       first.fill(0.0);
       expect_elements(second, local_values<double>(layout));
@@ -232,7 +180,7 @@ TEST(DistributedArray, is_gathered_on_all_ranks) {
   });
 }
 
-TEST(DistributedArray, a_single_number_is_gathered_too) {
+TEST(DistributedArray, gathers_an_array_without_axes) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, Shape())), [](const Layout& layout) {
       const auto number = make_array<double>(layout);
@@ -244,7 +192,7 @@ TEST(DistributedArray, a_single_number_is_gathered_too) {
   });
 }
 
-TEST(DistributedArray, goes_to_the_host_and_back) {
+TEST(DistributedArray, is_copied_to_the_host_and_back) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -257,7 +205,7 @@ TEST(DistributedArray, goes_to_the_host_and_back) {
   });
 }
 
-TEST(DistributedArray, hands_out_elements_only_where_the_host_can_reach_them) {
+TEST(DistributedArray, gives_host_access_only_to_host_memory) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {5, 6});
     auto here = make_array<float>(layout);
@@ -303,7 +251,7 @@ TEST(DistributedArray, parts_of_a_stack_share_its_memory) {
       const std::vector<double> values = array.to_host();
       const double* next = array.data();
       for (int index = 0; index < layout.part_count(); ++index) {
-        DistributedArray<double>& part = array.part(index);
+        const ArrayView<double> part = array.part(index);
         EXPECT_EQ(part.layout(), layout.part(index));
         if (part.local_count() > 0) {
           EXPECT_EQ(part.data(), next);
@@ -325,7 +273,7 @@ TEST(DistributedArray, parts_of_a_stack_share_its_memory) {
       }
       expect_elements(array, expected);
 
-      // The parts of copies and of what was moved to are theirs.
+      // Copies and moved arrays have parts of their own.
       DistributedArray<double> copy = array;
       copy.part(0).fill(0.0);
       expect_elements(array, expected);
@@ -390,7 +338,7 @@ TEST(DistributedArray, is_reshaped_in_any_type_and_on_any_device) {
                                         Layout::on_rank(comm, {6, 8}, comm.size() - 1)};
       for (const Layout& layout : some) {
         for (const Layout& each : {layout, layout.on(other_device())}) {
-          SCOPED_TRACE(each.describe());
+          SCOPED_TRACE(to_string(each));
           const auto array = make_array<T>(each);
           for (const Shape& to : {Shape{48}, Shape{16, 3}, Shape{4, 4, 3}, Shape{3, 16}}) {
             const auto reshaped = array.reshape(to);
@@ -427,7 +375,7 @@ TEST(DistributedArray, is_reshaped_without_messages_where_rows_stay_whole) {
   });
 }
 
-TEST(DistributedArray, there_and_back_through_another_shape) {
+TEST(DistributedArray, is_reshaped_to_another_shape_and_back) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {9, 4, 2}), [&](const Layout& layout) {
       if (is_grouped(layout)) return;

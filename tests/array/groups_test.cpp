@@ -1,10 +1,10 @@
-// Layouts within groups of ranks: which are equal, what they tell, and what one group does while
-// the others do something else.
+// Layouts within groups of ranks: equality, queries, and groups that work independently.
 
 #include "array/layouts.hpp"
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/halo_exchange.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
@@ -49,9 +49,9 @@ TEST(Groups, are_part_of_equality) {
     const std::vector<Layout> first = kinds(comm, a);
     const std::vector<Layout> second = kinds(comm, b);
     for (std::size_t i = 0; i < first.size(); ++i) {
-      EXPECT_NE(first[i], second[i]) << first[i].describe();
-      EXPECT_NE(first[i].hash(), second[i].hash()) << first[i].describe();
-      EXPECT_NE(first[i].describe(), second[i].describe());
+      EXPECT_NE(first[i], second[i]) << to_string(first[i]);
+      EXPECT_NE(first[i].hash(), second[i].hash()) << to_string(first[i]);
+      EXPECT_NE(to_string(first[i]), to_string(second[i]));
       const auto x = make_array<double>(first[i]);
       const auto y = make_array<double>(second[i]);
       EXPECT_THROW(dot(x, y), ArgumentError);
@@ -61,7 +61,7 @@ TEST(Groups, are_part_of_equality) {
   });
 }
 
-TEST(Groups, of_replicas_are_not_the_same_replicas) {
+TEST(Groups, of_replicas_differ_from_replicas_of_all_ranks) {
   on_ranks([](Comm comm) {
     if (comm.size() == 1) return;
     const Layout all = Layout::replicated(comm, {8});
@@ -77,23 +77,23 @@ TEST(Groups, names_of_groups_do_not_matter) {
     const std::vector<Layout> first = kinds(comm, even_and_odd(comm.size()));
     const std::vector<Layout> second = kinds(comm, other);
     for (std::size_t i = 0; i < first.size(); ++i) {
-      EXPECT_EQ(first[i], second[i]) << first[i].describe();
-      EXPECT_EQ(first[i].hash(), second[i].hash()) << first[i].describe();
+      EXPECT_EQ(first[i], second[i]) << to_string(first[i]);
+      EXPECT_EQ(first[i].hash(), second[i].hash()) << to_string(first[i]);
     }
   });
 }
 
-TEST(Groups, one_of_all_ranks_is_none) {
+TEST(Groups, one_group_of_all_ranks_is_an_ordinary_layout) {
   on_ranks([](Comm comm) {
     const std::vector<Layout> plain = {
         Layout::scatter(comm, {8, 6}), Layout::scatter(comm, {8, 6}, 1),
         Layout::bricks(comm, {8, 6}), Layout::replicated(comm, {8, 6})};
     const std::vector<Layout> grouped = kinds(comm, one_group(comm));
     for (std::size_t i = 0; i < plain.size(); ++i) {
-      SCOPED_TRACE(plain[i].describe());
+      SCOPED_TRACE(to_string(plain[i]));
       EXPECT_EQ(plain[i], grouped[i]);
       EXPECT_EQ(plain[i].hash(), grouped[i].hash());
-      EXPECT_EQ(plain[i].describe(), grouped[i].describe());
+      EXPECT_EQ(to_string(plain[i]), to_string(grouped[i]));
       EXPECT_EQ(plain[i].group_comm(), grouped[i].group_comm());
       EXPECT_EQ(plain[i].reduction_comm(), grouped[i].reduction_comm());
       EXPECT_FALSE(grouped[i].is_within_groups());
@@ -102,7 +102,7 @@ TEST(Groups, one_of_all_ranks_is_none) {
       EXPECT_EQ(dot(x, y), dot(y, x));
       EXPECT_EQ(y.reshape({6, 8}).all_gather(), x.all_gather());
       EXPECT_EQ(y.reshape({6, 8}).layout(), x.reshape({6, 8}).layout());
-      EXPECT_EQ(grouped[i].without(0), plain[i].without(0));
+      EXPECT_EQ(without_axis(grouped[i], 0), without_axis(plain[i], 0));
     }
     const Layout stack = Layout::stack(plain);
     EXPECT_EQ(stack.within(one_group(comm)), stack);
@@ -110,22 +110,22 @@ TEST(Groups, one_of_all_ranks_is_none) {
   });
 }
 
-TEST(Groups, replicas_keep_them_when_they_are_reshaped) {
+TEST(Groups, are_kept_when_replicas_are_reshaped) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::replicated(comm, {8, 6}).within(even_and_odd(comm.size()));
     const auto x = make_array<double>(layout);
     const Layout expected = Layout::replicated(comm, {48}).within(even_and_odd(comm.size()));
     EXPECT_EQ(x.reshape({48}).layout(), expected);
     expect_elements(x.reshape({48}), x.to_host());
-    EXPECT_EQ(layout.replicated_like({3}),
+    EXPECT_EQ(replicated_like(layout, {3}),
               Layout::replicated(comm, {3}).within(even_and_odd(comm.size())));
-    EXPECT_EQ(layout.on(other_device()).replicated_like({3}).device(), other_device());
+    EXPECT_EQ(replicated_like(layout.on(other_device()), {3}).device(), other_device());
   });
 }
 
-TEST(Groups, can_be_asked_for_by_all_ranks_alike) {
+TEST(Groups, queries_agree_on_all_ranks) {
   on_ranks([](Comm comm) {
-    // Rank 0 alone has all of its array, the others have cut theirs: if there are several.
+    // Rank 0 has all of its array; the other ranks, if there are several, cut theirs.
     const int ranks = comm.size();
     const Layout uneven = Layout::scatter(comm, {8, 6}, 1).within(first_alone(ranks));
     EXPECT_EQ(uneven.is_cut(1), comm.rank() > 0 && ranks > 2);
@@ -154,11 +154,11 @@ TEST(Groups, can_be_asked_for_by_all_ranks_alike) {
   });
 }
 
-// Every group has numbers of its own, which no other may see.
+// Results of a group must not depend on the elements of another.
 TEST(Groups, have_results_of_their_own) {
   on_ranks([](Comm comm) {
     for (const Layout& layout : kinds(comm, even_and_odd(comm.size()))) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       const double mine = comm.rank() % 2 == 0 ? 3 : 5;
       DistributedArray<double> x(layout);
       x.fill(mine);
@@ -182,7 +182,7 @@ TEST(Groups, have_results_of_their_own) {
 TEST(Groups, do_not_wait_for_others) {
   on_ranks([](Comm comm) {
     for (const Layout& layout : kinds(comm, even_and_odd(comm.size()))) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       const auto x = make_array<double>(layout, 1);
       const std::vector<double> all = global_values<double>(layout, 1);
       comm.barrier();
@@ -203,8 +203,8 @@ TEST(Groups, do_not_wait_for_others) {
   });
 }
 
-// What is out of range for one group is not for the other: they must not wait for each other.
-TEST(Groups, may_have_numbers_of_different_size) {
+// Sums overflow in one group only: the groups must not wait for each other.
+TEST(Groups, may_differ_in_overflow) {
   on_ranks([](Comm comm) {
     const Layout grouped = Layout::scatter(comm, {8}).within(even_and_odd(comm.size()));
     const Layout common = Layout::scatter(comm, {8});

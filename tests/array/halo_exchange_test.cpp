@@ -19,7 +19,7 @@ constexpr Boundary boundaries[] = {Boundary::zero, Boundary::periodic, Boundary:
                                    Boundary::edge};
 constexpr Side sides[] = {Side::before, Side::after};
 
-/// Where numpy.pad finds the element at a position that may lie beyond the ends; -1: a zero.
+/// The element that numpy.pad puts at a position outside of the array; -1: a zero.
 index_t padded_from(index_t position, index_t n, Boundary boundary) {
   std::vector<index_t> period;
   for (index_t i = 0; i < n; ++i) period.push_back(i);
@@ -36,7 +36,7 @@ index_t padded_from(index_t position, index_t n, Boundary boundary) {
   return period[static_cast<std::size_t>(position % length)];
 }
 
-/// The element at a global point that may lie beyond the array.
+/// The element at a global point that may be outside of the array.
 template <class T>
 T padded_value(const Shape& shape, Index at, Boundary boundary) {
   for (int axis = 0; axis < shape.ndim(); ++axis) {
@@ -61,14 +61,14 @@ std::vector<T> to_host(const T* data, index_t count, Device device) {
   return values;
 }
 
-std::string describe(const std::vector<HaloWidth>& widths, HaloOptions options) {
+std::string text_of(const std::vector<AxisPadding>& widths, HaloOptions options) {
   std::string text = fmt::format("boundary {}, {}corners, widths",
                                  static_cast<int>(options.boundary), options.corners ? "" : "no ");
-  for (const HaloWidth& width : widths) text += fmt::format(" {}/{}", width.before, width.after);
+  for (const AxisPadding& width : widths) text += fmt::format(" {}/{}", width.before, width.after);
   return text;
 }
 
-/// What padded() gives after the exchange, against the global array padded as a whole.
+/// Compares padded() after the exchange with the padded global array.
 template <class T>
 void expect_padded(const HaloExchange<T>& halo, const DistributedArray<T>& x, HaloOptions options) {
   const Box& box = x.layout().box();
@@ -131,9 +131,9 @@ void expect_adjoint(const Comm& comm, HaloExchange<T>& halo, const DistributedAr
 }
 
 template <class T>
-void expect_halo(const Comm& comm, const Layout& layout, const std::vector<HaloWidth>& widths,
+void expect_halo(const Comm& comm, const Layout& layout, const std::vector<AxisPadding>& widths,
                  HaloOptions options) {
-  SCOPED_TRACE(describe(widths, options));
+  SCOPED_TRACE(text_of(widths, options));
   const auto x = make_array<T>(layout);
   HaloExchange<T> halo(layout, widths, options);
   halo.run(x);
@@ -143,19 +143,19 @@ void expect_halo(const Comm& comm, const Layout& layout, const std::vector<HaloW
   expect_padded(halo, x, options);
 }
 
-/// One width for each axis, cut off at what the boundary allows.
-std::vector<HaloWidth> limited(const Shape& shape, Boundary boundary, HaloWidth even,
-                               HaloWidth odd) {
-  std::vector<HaloWidth> widths;
+/// One width for each axis, limited to what the boundary allows.
+std::vector<AxisPadding> limited(const Shape& shape, Boundary boundary, AxisPadding even,
+                                 AxisPadding odd) {
+  std::vector<AxisPadding> widths;
   for (int axis = 0; axis < shape.ndim(); ++axis) {
     const index_t limit = boundary == Boundary::reflect ? shape[axis] - 1 : shape[axis];
-    const HaloWidth width = axis % 2 == 0 ? even : odd;
+    const AxisPadding width = axis % 2 == 0 ? even : odd;
     widths.push_back({std::min(width.before, limit), std::min(width.after, limit)});
   }
   return widths;
 }
 
-std::vector<std::vector<HaloWidth>> width_choices(const Shape& shape, Boundary boundary) {
+std::vector<std::vector<AxisPadding>> width_choices(const Shape& shape, Boundary boundary) {
   return {limited(shape, boundary, {1, 1}, {1, 1}), limited(shape, boundary, {2, 0}, {1, 3}),
           limited(shape, boundary, {100, 100}, {100, 100})};
 }
@@ -164,14 +164,14 @@ std::vector<std::vector<HaloWidth>> width_choices(const Shape& shape, Boundary b
 
 class HaloExchangeShapes : public testing::TestWithParam<std::vector<index_t>> {};
 
-// Every boundary, with widths that are thin, uneven, and as wide as the array, where the parts of
-// many ranks are thinner than that.
+// Every boundary, with narrow, uneven and maximal widths; with many ranks, parts are thinner than
+// the halo.
 TEST_P(HaloExchangeShapes, padding_and_its_adjoint) {
   const Shape shape{Index(GetParam())};
   on_ranks([&](Comm comm) {
     for_each_layout(layouts(comm, shape), [&](const Layout& layout) {
       for (const Boundary boundary : boundaries) {
-        for (const std::vector<HaloWidth>& widths : width_choices(shape, boundary)) {
+        for (const std::vector<AxisPadding>& widths : width_choices(shape, boundary)) {
           expect_halo<double>(comm, layout, widths, {.boundary = boundary});
         }
       }
@@ -219,7 +219,7 @@ TEST(HaloExchange, of_arrays_without_elements) {
       for_each_layout(layouts(comm, shape), [&](const Layout& layout) {
         for (const Boundary boundary : boundaries) {
           expect_halo<float>(comm, layout,
-                             std::vector<HaloWidth>(static_cast<std::size_t>(shape.ndim())),
+                             std::vector<AxisPadding>(static_cast<std::size_t>(shape.ndim())),
                              {.boundary = boundary});
         }
       });
@@ -231,7 +231,7 @@ TEST(HaloExchange, of_many_dimensions) {
   on_ranks([](Comm comm) {
     const Shape shape = {2, 1, 2, 3, 1, 2, 2, 1};
     for_each_layout(layouts(comm, shape), [&](const Layout& layout) {
-      std::vector<HaloWidth> widths(8);
+      std::vector<AxisPadding> widths(8);
       widths[0] = {1, 1};
       widths[3] = {1, 2};
       widths[7] = {1, 0};
@@ -240,8 +240,8 @@ TEST(HaloExchange, of_many_dimensions) {
   });
 }
 
-// A part that is thinner than the halo of its neighbours is no reason to hang or to fail: what is
-// missing comes from the ranks behind it.
+// If a part is thinner than the halo of its neighbours, the missing cells come from the ranks
+// behind it.
 TEST(HaloExchange, reaches_beyond_thin_neighbours) {
   on_ranks([](Comm comm) {
     const index_t n = 2 * comm.size();
@@ -303,7 +303,7 @@ TEST(HaloExchange, is_run_again_with_other_arrays) {
   });
 }
 
-TEST(HaloExchange, two_run_at_a_time) {
+TEST(HaloExchange, two_exchanges_overlap) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {6, 5}), [](const Layout& layout) {
       const auto x = make_array<double>(layout);
@@ -329,7 +329,7 @@ TEST(HaloExchange, two_run_at_a_time) {
   });
 }
 
-TEST(HaloExchange, tells_the_shapes_of_its_ghosts) {
+TEST(HaloExchange, has_the_documented_ghost_shapes) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {2 * comm.size(), 5});
     const HaloExchange<double> corners(layout, {{1, 2}, {2, 1}}, {});
@@ -345,7 +345,7 @@ TEST(HaloExchange, tells_the_shapes_of_its_ghosts) {
   });
 }
 
-TEST(HaloExchange, complains_on_all_ranks) {
+TEST(HaloExchange, throws_on_all_ranks) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     using Halo = HaloExchange<double>;

@@ -1,6 +1,8 @@
 #include "array/layouts.hpp"
 
+#include <weft/array/format.hpp>
 #include <weft/array/layout.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 #include "support/ranks.hpp"
@@ -27,7 +29,7 @@ std::vector<int> group_of(const Layout& layout, int rank) {
   return members;
 }
 
-/// Whether the ranks of every group have each element once (or all of them, all elements).
+/// Expects that the ranks of every group have each element once, or every rank all elements.
 void expect_partition(const Layout& layout) {
   const index_t count = elements_of(layout.shape());
   for (int first = 0; first < layout.comm().size(); ++first) {
@@ -56,10 +58,10 @@ Box without_axis(const Box& box, int axis) {
   return {offset, Shape(extent)};
 }
 
-/// Copies of a layout share what they know.
+/// Copies of a layout share their state.
 bool same_object(const Layout& a, const Layout& b) { return &a.comm() == &b.comm(); }
 
-/// Cells, ranks and owners agree with the boxes.
+/// Expects cells, ranks and owners that agree with the boxes.
 void expect_consistent(const Layout& layout) {
   expect_partition(layout);
   const int me = layout.comm().rank();
@@ -75,7 +77,7 @@ void expect_consistent(const Layout& layout) {
 
 }  // namespace
 
-TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
+TEST(Layout, recut_keeps_ranks_in_their_cells) {
   on_ranks([](Comm comm) {
     const auto times = [](index_t factor, index_t divisor) {
       return [=](std::span<const index_t> splits) {
@@ -86,7 +88,7 @@ TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
     };
     for_all_blocks(comm, [&](const Layout& layout) {
       for (int axis = 0; axis < layout.ndim(); ++axis) {
-        const Layout longer = layout.recut(axis, times(3, 1));
+        const Layout longer = recut(layout, axis, times(3, 1));
         EXPECT_EQ(longer.shape(), layout.shape().with(axis, 3 * layout.shape()[axis]));
         for (int rank = 0; rank < layout.comm().size(); ++rank) {
           const Box& box = layout.box(rank);
@@ -95,24 +97,24 @@ TEST(Layout, is_cut_anew_with_the_same_ranks_in_the_same_cells) {
           EXPECT_EQ(longer.group(rank), layout.group(rank));
         }
         if (layout.count() < 60) expect_consistent(longer);
-        EXPECT_EQ(longer.recut(axis, times(1, 3)), layout);
-        // What is left of it is cut as before.
+        EXPECT_EQ(recut(longer, axis, times(1, 3)), layout);
+        // The remaining axes are cut as before.
         for (int other = 0; other < layout.ndim(); ++other) {
-          const Layout rest = longer.without(other);
+          const Layout rest = without_axis(longer, other);
           EXPECT_EQ(rest.box().shape, longer.box().shape.without(other));
         }
       }
     });
     const Layout layout = Layout::scatter(comm, {6});
-    EXPECT_THROW(layout.recut(1, times(1, 1)), ArgumentError);
-    EXPECT_THROW(layout.recut(0, [](auto) { return std::vector<index_t>{0}; }), ArgumentError);
+    EXPECT_THROW(recut(layout, 1, times(1, 1)), ArgumentError);
+    EXPECT_THROW(recut(layout, 0, [](auto) { return std::vector<index_t>{0}; }), ArgumentError);
     EXPECT_THROW(
-        layout.recut(0, [](auto splits) { return std::vector<index_t>(splits.size(), 1); }),
+        recut(layout, 0, [](auto splits) { return std::vector<index_t>(splits.size(), 1); }),
         ArgumentError);
   });
 }
 
-TEST(Layout, permutes_its_axes_and_moves_nothing) {
+TEST(Layout, permute_axes_moves_no_elements) {
   on_ranks([](Comm comm) {
     for_all_blocks(comm, [&](const Layout& layout) {
       const int n = layout.ndim();
@@ -120,7 +122,7 @@ TEST(Layout, permutes_its_axes_and_moves_nothing) {
       std::vector<int> back;
       for (int axis = 0; axis < n; ++axis) axes.push_back((axis + 1) % n);
       for (int axis = 0; axis < n; ++axis) back.push_back((axis + n - 1) % n);
-      const Layout turned = layout.permuted(axes);
+      const Layout turned = permute_axes(layout, axes);
       for (int rank = 0; rank < layout.comm().size(); ++rank) {
         for (int axis = 0; axis < n; ++axis) {
           EXPECT_EQ(turned.box(rank).offset[axis], layout.box(rank).offset[(axis + 1) % n]);
@@ -128,15 +130,15 @@ TEST(Layout, permutes_its_axes_and_moves_nothing) {
         }
       }
       expect_consistent(turned);
-      EXPECT_EQ(turned.permuted(back), layout);
+      EXPECT_EQ(permute_axes(turned, back), layout);
       for (int axis = 0; axis < n; ++axis) {
-        EXPECT_EQ(turned.without(axis).box().shape, turned.box().shape.without(axis));
+        EXPECT_EQ(without_axis(turned, axis).box().shape, turned.box().shape.without(axis));
       }
     });
     const Layout layout = Layout::scatter(comm, {2, 3});
-    EXPECT_THROW(layout.permuted(std::vector{0}), ArgumentError);
-    EXPECT_THROW(layout.permuted(std::vector{0, 0}), ArgumentError);
-    EXPECT_THROW(layout.permuted(std::vector{0, 2}), ArgumentError);
+    EXPECT_THROW(permute_axes(layout, std::vector{0}), ArgumentError);
+    EXPECT_THROW(permute_axes(layout, std::vector{0, 0}), ArgumentError);
+    EXPECT_THROW(permute_axes(layout, std::vector{0, 2}), ArgumentError);
   });
 }
 
@@ -326,7 +328,7 @@ TEST(Layout, is_equal_if_the_elements_are_at_the_same_places) {
   });
 }
 
-TEST(Layout, is_made_without_messages) {
+TEST(Layout, is_built_without_messages) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     comm.reset_stats();
@@ -336,19 +338,19 @@ TEST(Layout, is_made_without_messages) {
       const Layout replicated = Layout::replicated(comm, shape);
       EXPECT_EQ(rows == bricks, false);
       EXPECT_EQ(Layout::stack({rows, replicated}), Layout::stack({rows, replicated}));
-      for (int axis = 0; axis < shape.ndim(); ++axis) replicated.without(axis);
-      rows.describe();
+      for (int axis = 0; axis < shape.ndim(); ++axis) without_axis(replicated, axis);
+      to_string(rows);
     }
     EXPECT_EQ(comm.stats().total().calls, 0);
   });
 }
 
-TEST(Layout, loses_an_axis_and_nothing_else) {
+TEST(Layout, without_axis_keeps_the_other_axes) {
   on_ranks([](Comm comm) {
     for_all_blocks(comm, [](const Layout& layout) {
       for (int axis = 0; axis < layout.ndim(); ++axis) {
         SCOPED_TRACE("without axis " + std::to_string(axis));
-        const Layout rest = layout.without(axis);
+        const Layout rest = without_axis(layout, axis);
         EXPECT_EQ(rest.shape(), without_axis(whole(layout.shape()), axis).shape);
         EXPECT_EQ(rest.device(), layout.device());
         EXPECT_EQ(rest.comm(), layout.comm());
@@ -356,22 +358,22 @@ TEST(Layout, loses_an_axis_and_nothing_else) {
           EXPECT_EQ(rest.box(rank), without_axis(layout.box(rank), axis)) << "rank " << rank;
         }
         expect_partition(rest);
-        EXPECT_TRUE(same_object(rest, layout.without(axis - layout.ndim())));
-        EXPECT_EQ(layout.on(other_device()).without(axis).device(), other_device());
+        EXPECT_TRUE(same_object(rest, without_axis(layout, axis - layout.ndim())));
+        EXPECT_EQ(without_axis(layout.on(other_device()), axis).device(), other_device());
       }
     });
   });
 }
 
-TEST(Layout, loses_all_axes_one_by_one) {
+TEST(Layout, without_axis_removes_all_axes_in_turn) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {6, 5, 4}), [](const Layout& layout) {
       for (const int axis : {0, 1, -1}) {
-        Layout rest = layout.without(axis);
+        Layout rest = without_axis(layout, axis);
         expect_partition(rest);
-        rest = rest.without(0);
+        rest = without_axis(rest, 0);
         expect_partition(rest);
-        rest = rest.without(0);
+        rest = without_axis(rest, 0);
         EXPECT_EQ(rest.shape(), Shape());
         EXPECT_EQ(rest.local_count(), 1);
         EXPECT_FALSE(rest.reduction_comm().valid());
@@ -416,7 +418,7 @@ TEST(Layout, takes_its_device_from_the_communicator) {
     for_each_layout(layouts(there, {4, 3}), [&](const Layout& layout) {
       if (layout.comm() != there) return;
       EXPECT_EQ(layout.device(), other_device());
-      EXPECT_EQ(layout.without(0).device(), other_device());
+      EXPECT_EQ(without_axis(layout, 0).device(), other_device());
     });
   });
 }
@@ -457,23 +459,26 @@ TEST(Layout, stacks_are_the_sum_of_their_parts) {
   });
 }
 
-TEST(Layout, describes_itself) {
+TEST(Layout, is_converted_to_text) {
   on_ranks([](Comm comm) {
     for (const auto& [name, layout] : layouts(comm, {6, 5, 4})) {
-      EXPECT_NE(layout.describe().find("(6, 5, 4)"), std::string::npos) << layout.describe();
-      EXPECT_NE(layout.on(other_device()).describe().find(to_string(other_device())),
+      EXPECT_NE(to_string(layout).find("(6, 5, 4)"), std::string::npos) << to_string(layout);
+      EXPECT_NE(to_string(layout.on(other_device())).find(to_string(other_device())),
                 std::string::npos);
     }
     for (const auto& [name, layout] : stacks(comm)) {
-      EXPECT_NE(layout.describe().find("stack"), std::string::npos) << layout.describe();
+      EXPECT_NE(to_string(layout).find("stack"), std::string::npos) << to_string(layout);
     }
-    EXPECT_NE(Layout::scatter(comm, {6, 5}, 1).describe().find("axis 1"), std::string::npos);
+    EXPECT_NE(to_string(Layout::scatter(comm, {6, 5}, 1)).find("axis 1"), std::string::npos);
+    const Layout columns = Layout::scatter(comm, {6, 5}, 1);
+    EXPECT_EQ(fmt::format("{}", columns), to_string(columns));
+    EXPECT_EQ(fmt::format("{} {}", AxisPadding{1, 2}, Boundary::edge), "{1, 2} edge");
   });
 }
 
 TEST(Layout, communicators_of_groups_are_released) {
   on_ranks([](Comm comm) {
-    // More than an MPI library has at a time: MPICH gives out 2048.
+    // More communicators than an MPI library has at a time: MPICH has 2048.
     const Layout bricks = Layout::bricks(comm, {4, 4}, wide_grid(comm.size(), 2));
     for (int repeat = 0; repeat < 2100; ++repeat) {
       const Layout grouped = bricks.within(first_alone(comm.size()));

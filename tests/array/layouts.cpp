@@ -200,7 +200,7 @@ DistributedArray<T> make_array(const Layout& layout, int seed) {
 
 void for_each_layout(const std::vector<NamedLayout>& all, const LayoutTest& f) {
   for (const NamedLayout& each : all) {
-    SCOPED_TRACE(each.name + ": " + each.layout.describe());
+    SCOPED_TRACE(each.name + ": " + to_string(each.layout));
     f(each.layout);
   }
 }
@@ -219,7 +219,7 @@ bool is_grouped(const Layout& layout) {
 }
 
 template <Scalar T>
-void expect_elements(const DistributedArray<T>& seen, const std::vector<T>& expected) {
+void expect_elements(const ConstArrayView<T>& seen, const std::vector<T>& expected) {
   EXPECT_EQ(seen.to_host(), expected);
 }
 
@@ -228,7 +228,7 @@ void expect_elements(const DistributedArray<T>& seen, const std::vector<T>& expe
   template std::vector<T> global_values<T>(const Layout&, int);   \
   template std::vector<T> local_values<T>(const Layout&, int);    \
   template DistributedArray<T> make_array<T>(const Layout&, int); \
-  template void expect_elements<T>(const DistributedArray<T>&, const std::vector<T>&);
+  template void expect_elements<T>(const ConstArrayView<T>&, const std::vector<T>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

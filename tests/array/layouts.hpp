@@ -29,57 +29,57 @@ struct NamedLayout {
   Layout layout;
 };
 
-/// Of one shape, on `comm` but for the first, which is on this rank alone.
+/// Layouts of all kinds of one shape. The first is on this rank alone, the others on `comm`.
 std::vector<NamedLayout> layouts(const Comm& comm, const Shape& shape);
 /// Stacks of layouts of different shapes, kinds and depths.
 std::vector<NamedLayout> stacks(const Comm& comm);
 /// The same layouts, and once more on the debug device.
 std::vector<NamedLayout> on_devices(std::vector<NamedLayout> all);
-/// Of rank 1-D to 8-D, with no element, one, fewer than ranks, and numbers that ranks do not
-/// divide.
+/// Shapes with 1 to 8 axes, with no element, one, fewer than ranks, and extents that are not
+/// multiples of the number of ranks.
 std::vector<Shape> shapes();
 
 using LayoutTest = std::function<void(const Layout&)>;
 void for_each_layout(const std::vector<NamedLayout>& all, const LayoutTest& f);
-/// f(layout) for layouts of all kinds of one shape, and for stacks, on both devices.
+/// Calls f(layout) for layouts of all kinds of one shape, and for stacks, on both devices.
 void for_all_layouts(const Comm& comm, const Shape& shape, const LayoutTest& f);
 
-/// Deals out n elements to the ranks in turn, and leaves out one of them.
+/// Extents of n elements that ranks get round robin; rank `without` gets none.
 std::vector<index_t> dealt(index_t n, int ranks, int without = -1);
-/// Each rank but the last gets a third of what is left, rounded down.
+/// Extents: each rank but the last gets a third of the rest, rounded down.
 std::vector<index_t> thirds(index_t n, int ranks);
 std::vector<int> even_and_odd(int ranks);
-/// A group of rank 0, and one of all others.
+/// One group of rank 0, and one of all other ranks.
 std::vector<int> first_alone(int ranks);
-/// P = a b, the smallest a > 1, with a parts along the last axis and b along the first.
+/// A grid of ranks = a b with the smallest a > 1: a parts along the last axis, b along the first.
 Index wide_grid(int ranks, int ndim);
-/// More than one group has the array, and each of them divides it among its ranks.
+/// There are several groups, each of which cuts the array.
 bool is_grouped(const Layout& layout);
 
-/// The point at a place of the row-major order, and back.
+/// The point at a position in row-major order, and the position of a point.
 Index point_at(const Shape& shape, index_t position);
 index_t position_of(const Shape& shape, const Index& point);
 index_t elements_of(const Shape& shape);
 Box whole(const Shape& shape);
-/// f(global point) for the elements of a box, in row-major order.
+/// Calls f(global point) for the elements of a box, in row-major order.
 void for_each_point(const Box& box, const std::function<void(const Index&)>& f);
-/// f(layout) for the layouts in a stack that are none themselves, or for this one.
+/// Calls f(layout) for the parts of a stack that are not stacks, or for the layout itself.
 void for_each_leaf_of(const Layout& layout, const LayoutTest& f);
 
-/// From -9 to 9, and so is the imaginary part of a complex number.
+/// An integer from -9 to 9; of complex numbers, both parts.
 template <Scalar T>
 T value(index_t position, int seed = 0);
-/// All elements of the global array; of a stack, one array after the other.
+/// All elements of the global array; of a stack, the parts in order.
 template <Scalar T>
 std::vector<T> global_values(const Layout& layout, int seed = 0);
-/// Those that this rank has.
+/// This rank's elements.
 template <Scalar T>
 std::vector<T> local_values(const Layout& layout, int seed = 0);
 template <Scalar T>
 DistributedArray<T> make_array(const Layout& layout, int seed = 0);
 
-/// Bit by bit, but for the sign of zero.
+/// Expects equal elements, bit by bit except for the sign of zero.
 template <Scalar T>
-void expect_elements(const DistributedArray<T>& seen, const std::vector<T>& expected);
+void expect_elements(const ConstArrayView<T>& seen, const std::vector<T>& expected);
 
 }  // namespace weft::test

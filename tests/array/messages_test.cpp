@@ -1,5 +1,5 @@
-// What arrays cost besides arithmetic: messages, counted by the communicator, and allocations,
-// counted by the memory pool and by our operator new.
+// Messages, counted by the communicator, and allocations, counted by the memory pool and by the
+// operator new of the tests.
 
 #include "array/layouts.hpp"
 
@@ -35,7 +35,7 @@ Calls calls_of(const Comm& comm, const std::function<void()>& f) {
           stats[CallKind::send].calls, stats.total().calls};
 }
 
-/// The sends that an exchange makes on this rank, and that it makes exactly as many receives.
+/// The number of sends of an exchange on this rank; expects as many receives.
 index_t sends_of(const HaloExchange<double>& made, const std::function<void()>& f) {
   const Comm& comm = made.layout().comm();
   const Calls calls = calls_of(comm, f);
@@ -43,13 +43,13 @@ index_t sends_of(const HaloExchange<double>& made, const std::function<void()>& 
   return calls.send;
 }
 
-std::vector<HaloWidth> widths_of_one(int ndim) {
-  return std::vector<HaloWidth>(static_cast<std::size_t>(ndim), HaloWidth{1, 1});
+std::vector<AxisPadding> widths_of_one(int ndim) {
+  return std::vector<AxisPadding>(static_cast<std::size_t>(ndim), AxisPadding{1, 1});
 }
 
 }  // namespace
 
-TEST(Messages, elementwise_work_sends_none) {
+TEST(Messages, elementwise_operations_send_none) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     for_all_layouts(comm, {8, 5, 4}, [&](const Layout& layout) {
@@ -107,7 +107,7 @@ TEST(Messages, reductions_are_one_call) {
   });
 }
 
-// Both neighbours at once: what a rank sends does not grow with the number of ranks.
+// The number of sends of a rank does not grow with the number of ranks.
 TEST(Messages, halos_are_two_sends_for_a_cut_axis) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
@@ -145,10 +145,10 @@ TEST(Messages, halos_of_bricks_are_two_sends_for_each_cut_axis) {
   });
 }
 
-TEST(Messages, halos_that_stay_on_a_rank_are_none) {
+TEST(Messages, halos_within_a_rank_send_none) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
-    const auto none = [&](const Layout& layout, const std::vector<HaloWidth>& widths) {
+    const auto none = [&](const Layout& layout, const std::vector<AxisPadding>& widths) {
       const auto x = make_array<double>(layout);
       for (const Boundary boundary : {Boundary::zero, Boundary::periodic, Boundary::edge}) {
         HaloExchange<double> halo(layout, widths, {.boundary = boundary});
@@ -164,7 +164,7 @@ TEST(Messages, halos_that_stay_on_a_rank_are_none) {
   });
 }
 
-TEST(Messages, halos_make_the_message_no_larger_than_the_halo) {
+TEST(Messages, halo_messages_are_as_large_as_the_halo) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     if (comm.size() == 1) return;
@@ -177,7 +177,7 @@ TEST(Messages, halos_make_the_message_no_larger_than_the_halo) {
   });
 }
 
-TEST(Messages, on_a_device_are_not_waited_for) {
+TEST(Messages, on_a_device_do_not_block_the_host) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {64, 30}).on(other_device());
     if (comm.route(other_device()).name == "staged") {

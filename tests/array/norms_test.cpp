@@ -1,4 +1,4 @@
-// Norms of numbers whose powers are not within the range of numbers.
+// Norms of numbers whose powers overflow or underflow.
 
 #include "array/layouts.hpp"
 
@@ -20,7 +20,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 const std::vector<double> orders = {3, 2, 1.5, 0.5, 7, -1, -2.5, -3, 1e5, -1e5};
 
-/// Of numbers around 1; `order` may be any but 0 and infinity.
+/// The norm of numbers around 1; `order` may be any but 0 and infinity.
 double norm_of(const std::vector<double>& x, double order) {
   long double total = 0;
   long double ruling = x.front();
@@ -52,7 +52,7 @@ void expect_near(double seen, double expected, double relative) {
 
 }  // namespace
 
-TEST(Norms, do_not_overflow_or_vanish) {
+TEST(Norms, do_not_overflow_or_underflow) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {3, 4})), [](const Layout& layout) {
       for (const double size : {1e120, 1e200, 1e300, 1e-120, 1e-200, 1e-300, 4e-320}) {
@@ -85,7 +85,7 @@ TEST(Norms, of_seven_times_the_same) {
   });
 }
 
-TEST(Norms, of_float_do_not_overflow_or_vanish) {
+TEST(Norms, of_float_do_not_overflow_or_underflow) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {3, 4})), [](const Layout& layout) {
       for (const float size : {1e30F, 1e-30F}) {
@@ -103,7 +103,7 @@ TEST(Norms, of_float_do_not_overflow_or_vanish) {
   });
 }
 
-TEST(Norms, of_zero_infinity_and_nan_are_what_they_should_be) {
+TEST(Norms, of_zero_infinity_and_nan) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {3, 4})), [](const Layout& layout) {
       const auto filled = [&](double all, double one) {
@@ -142,9 +142,9 @@ TEST(Norms, of_zero_infinity_and_nan_are_what_they_should_be) {
   });
 }
 
-// The lines of one array differ in size by hundreds of orders of magnitude; each has its own norm,
-// and those that were right are right to the last bit.
-TEST(Norms, along_an_axis_do_not_overflow_or_vanish) {
+// The lines of one array differ by hundreds of orders of magnitude. Scaling some lines must not
+// change a bit of the norms of the others.
+TEST(Norms, along_an_axis_do_not_overflow_or_underflow) {
   on_ranks([](Comm comm) {
     const std::vector<double> sizes = {1, 1e200, 0, 1e-200, 1e120, -1e300};
     const Shape shape = {6, 5, 2};

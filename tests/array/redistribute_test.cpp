@@ -25,7 +25,7 @@ void for_all_pairs(const std::vector<NamedLayout>& all,
   }
 }
 
-/// Whether all ranks have already what they are to have.
+/// Whether all ranks already have the elements of their new parts.
 bool nothing_moves(const Layout& from, const Layout& to) {
   for (int rank = 0; rank < from.comm().size(); ++rank) {
     if (from.group(rank) != from.group(from.comm().rank())) continue;
@@ -97,7 +97,7 @@ TEST(Redistribute, in_all_types_and_on_the_debug_device) {
   });
 }
 
-TEST(Redistribute, a_plan_is_run_again_and_again) {
+TEST(Redistribute, a_plan_is_run_repeatedly) {
   on_ranks([](Comm comm) {
     for_all_pairs(on_devices(layouts(comm, {6, 5})), [](const Layout& from, const Layout& to) {
       if (from.device() != to.device()) return;
@@ -123,7 +123,7 @@ TEST(Redistribute, of_stacks) {
          Layout::stack({b[0], Layout::stack({b[1], b[2]})})}};
     for (const auto& [from, to] : pairs) {
       for (const Device device : {Device::cpu(), other_device()}) {
-        SCOPED_TRACE(from.on(device).describe() + " to " + to.describe());
+        SCOPED_TRACE(to_string(from.on(device)) + " to " + to_string(to));
         Redistribution<double> plan(from.on(device), to.on(device));
         DistributedArray<double> y(to.on(device));
         for (int repeat = 0; repeat < 3; ++repeat) {
@@ -155,7 +155,7 @@ TEST(Redistribute, makes_one_call_or_none) {
   });
 }
 
-TEST(Redistribute, of_replicas_and_to_equal_boxes_is_silent) {
+TEST(Redistribute, of_replicas_and_to_equal_boxes_sends_nothing) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto replicated = make_array<float>(Layout::replicated(comm, {6, 5}));
@@ -172,7 +172,7 @@ TEST(Redistribute, of_replicas_and_to_equal_boxes_is_silent) {
   });
 }
 
-TEST(Redistribute, moves_no_more_than_it_must) {
+TEST(Redistribute, sends_no_more_than_necessary) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const Shape shape = {12, 10};
@@ -202,7 +202,7 @@ TEST(Redistribute, large_arrays) {
   });
 }
 
-TEST(Redistribute, complains_on_all_ranks) {
+TEST(Redistribute, throws_on_all_ranks) {
   on_ranks([](Comm comm) {
     using Plan = Redistribution<double>;
     const Layout rows = Layout::scatter(comm, {6, 5});

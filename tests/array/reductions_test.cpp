@@ -1,6 +1,7 @@
 #include "array/layouts.hpp"
 
 #include <weft/array/arithmetic.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/random.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
@@ -23,7 +24,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 const std::vector<double> orders = {0, 1, 2, 3, 0.5, -1, inf, -inf};
 
-/// As numpy.linalg.norm does it, in long double.
+/// The result of numpy.linalg.norm, in long double.
 template <class T>
 double naive_norm(const std::vector<T>& x, double order) {
   long double total = order == -inf ? inf : 0;
@@ -45,7 +46,7 @@ double naive_norm(const std::vector<T>& x, double order) {
   return static_cast<double>(rooted ? std::pow(total, 1 / static_cast<long double>(order)) : total);
 }
 
-/// Magnitudes are rounded to the type of the elements, and sums are not.
+/// Magnitudes are rounded to the type of the elements; sums are not.
 template <class T>
 double tolerance(double expected) {
   const double epsilon = is_complex<T>
@@ -67,7 +68,7 @@ Accumulator<T> naive_dot(const std::vector<T>& x, const std::vector<T>& y, Conju
   return total;
 }
 
-/// The same bits on all ranks.
+/// Expects the same bits on all ranks.
 template <class A>
 void expect_same_everywhere(const Comm& comm, A result) {
   std::vector<A> all(static_cast<std::size_t>(comm.size()));
@@ -84,7 +85,7 @@ std::vector<T> line_along(const std::vector<T>& values, const Shape& shape, Inde
   return line;
 }
 
-/// Numbers that do not add up exactly.
+/// Numbers whose sums are rounded.
 DistributedArray<double> fractions(const Layout& layout) {
   DistributedArray<double> x(layout);
   x.fill([&](const Index& at) {
@@ -169,7 +170,7 @@ TEST(Reductions, smallest_and_largest) {
   });
 }
 
-TEST(Reductions, one_nan_is_enough) {
+TEST(Reductions, propagate_nan) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {4, 5})), [](const Layout& layout) {
       for (const index_t where : {0, 7, 19}) {
@@ -218,7 +219,7 @@ TEST(Reductions, float_arrays_are_summed_in_double) {
     EXPECT_NEAR(dot(x, x), count * tenth * tenth, 1e-12 * count);
     EXPECT_NEAR(norm(x, 1), count * tenth, 1e-12 * count);
     EXPECT_NEAR(norm(x), std::sqrt(count) * tenth, 1e-12 * count);
-    // One more than a float can count to.
+    // One more than the largest integer that a float counts to.
     x.fill(1.0F);
     DistributedArray<float> large(Layout::replicated(comm, {3}));
     large.from_host(std::vector<float>{16777216.0F, 1.0F, 1.0F});
@@ -226,7 +227,7 @@ TEST(Reductions, float_arrays_are_summed_in_double) {
   });
 }
 
-TEST(Reductions, two_norm_does_not_overflow_or_vanish) {
+TEST(Reductions, two_norm_does_not_overflow_or_underflow) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {3, 4})), [](const Layout& layout) {
       for (const double size : {1e200, 1e-200, 1e308, 4e-320, 1e150, 1e-160}) {
@@ -260,7 +261,7 @@ TEST(Reductions, give_the_same_bits_on_all_ranks_and_every_time) {
                                       Layout::scatter(comm, {13, 7, 11}, 1, thirds(7, comm.size())),
                                       Layout::replicated(comm, {13, 7, 11})};
     for (const Layout& layout : some) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       const auto x = fractions(layout);
       const double first_dot = dot(x, x);
       const double first_norm = norm(x, 3);
@@ -294,7 +295,7 @@ TEST(Reductions, norms_along_an_axis) {
             const DistributedArray<Real<T>> norms = norm_along(x, axis, order);
             ASSERT_EQ(norms.shape(), rest);
             EXPECT_EQ(norms.device(), layout.device());
-            EXPECT_EQ(norms.layout(), layout.without(axis));
+            EXPECT_EQ(norms.layout(), without_axis(layout, axis));
             const std::vector<Real<T>> seen = norms.to_host();
             std::size_t position = 0;
             for_each_point(norms.layout().box(), [&](const Index& at) {
@@ -331,7 +332,7 @@ TEST(Reductions, norms_along_the_axis_of_a_vector_are_its_norm) {
   });
 }
 
-TEST(Reductions, results_along_an_axis_are_arrays_to_go_on_with) {
+TEST(Reductions, results_along_an_axis_are_arrays) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(layouts(comm, {5, 3, 4})), [](const Layout& layout) {
       const auto x = make_array<double>(layout, 1);
@@ -349,8 +350,8 @@ TEST(Reductions, results_along_an_axis_are_arrays_to_go_on_with) {
   });
 }
 
-// With numbers that are rounded, and in arrays long enough for every loop.
-TEST(Reductions, axpy_dot_is_the_dot_of_what_it_leaves) {
+// With numbers whose sums are rounded, in arrays long enough for every loop.
+TEST(Reductions, axpy_dot_is_the_dot_of_its_output) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -405,7 +406,7 @@ TEST(Reductions, differing_replicas_are_detected) {
     const std::vector<Layout> some = {replicated, replicated.on(other_device()),
                                       Layout::stack({Layout::scatter(comm, {7}), replicated})};
     for (const Layout& layout : some) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       auto x = make_array<double>(layout, 1);
       EXPECT_NO_THROW(verify_replicas(x));
       EXPECT_NO_THROW(dot(x, x));
@@ -420,7 +421,7 @@ TEST(Reductions, differing_replicas_are_detected) {
         EXPECT_THROW(norm(x), AgreedError);
         EXPECT_EQ(comm.allreduce(1), comm.size());
       }
-      // Equal elements in another order are different, too.
+      // The same elements in another order count as different.
       std::vector<double> elements = local_values<double>(layout, 1);
       if (comm.rank() == 0) std::reverse(elements.end() - 20, elements.end());
       x.from_host(elements);
@@ -442,7 +443,7 @@ TEST(Reductions, send_one_message_or_none) {
     const Layout replicated = Layout::replicated(comm, {8});
     const index_t one = comm.size() > 1 ? 1 : 0;
     const auto expect_calls = [&](const Layout& layout, index_t expected) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       auto x = make_array<double>(layout, 1);
       const auto y = make_array<double>(layout, 2);
       const auto count = [&](const std::function<void()>& call) {
@@ -468,7 +469,7 @@ TEST(Reductions, send_one_message_or_none) {
   });
 }
 
-TEST(Reductions, along_an_axis_only_the_ranks_of_a_line_talk) {
+TEST(Reductions, along_an_axis_communicate_only_within_a_line) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto rows = make_array<double>(Layout::scatter(comm, {9, 4}));
@@ -485,7 +486,7 @@ TEST(Reductions, along_an_axis_only_the_ranks_of_a_line_talk) {
 
 TEST(Reductions, stacks_may_need_many_communicators) {
   on_ranks([](Comm comm) {
-    // Groups that leave some ranks alone: those need no communicator, the others one each.
+    // Groups of one rank need no communicator; the others need one each.
     std::vector<Layout> parts = {Layout::scatter(comm, {11})};
     for (int part = 0; part < 6; ++part) {
       std::vector<int> groups(static_cast<std::size_t>(comm.size()));

@@ -1,8 +1,11 @@
-// With call checking on, ranks that make different calls are told so, all with the same words.
+// With checked calls, ranks that make different calls all throw the same error.
 
+#include "support/disagreement.hpp"
 #include "support/ranks.hpp"
 
 #include <weft/core/error.hpp>
+
+#include "comm/peer_reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,28 +16,12 @@
 namespace weft::test {
 namespace {
 
-/// Runs `call` on all ranks with checking on. Every rank must get an AgreedError with the same
-/// text, which has all `words`; afterwards the communicator works.
+/// Runs `call` on all ranks with checked calls; see expect_disagreement of one rank.
 void expect_disagreement(const std::function<void(Comm)>& call,
                          const std::vector<std::string>& words) {
   on_ranks([&](Comm comm) {
     comm.check_calls(true);
-    std::string text;
-    try {
-      call(comm);
-    } catch (const AgreedError& error) {
-      text = error.what();
-    }
-    EXPECT_FALSE(text.empty()) << "nothing was thrown on rank " << comm.rank();
-    for (const std::string& word : words) {
-      EXPECT_NE(text.find(word), std::string::npos) << "'" << word << "' is not in: " << text;
-    }
-    std::vector<std::uint8_t> first(4096);
-    std::copy(text.begin(), text.end(), first.begin());
-    const auto mine = first;
-    comm.broadcast(first, 0);
-    EXPECT_EQ(mine, first) << "the text differs between the ranks";
-    EXPECT_EQ(comm.allreduce(1), comm.size());
+    test::expect_disagreement(comm, words, [&] { call(comm); });
   });
 }
 
@@ -245,6 +232,31 @@ TEST_F(Checking, is_not_part_of_the_statistics) {
     std::vector<int> out(2 * all_of(comm));
     comm.gather(in, out, 0);
     EXPECT_EQ(comm.stats().total().calls, 1);
+  });
+}
+
+// Reading from another rank's memory is compared like a message to it.
+TEST_F(Checking, compares_what_is_read_from_peers) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(true);
+    struct Reader final : detail::PeerReader {
+      void read(int, const void*) override { ++reads; }
+      int reads = 0;
+    } reader;
+    const std::vector<double> mine(8);
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    const Parts sent(std::vector<index_t>(ranks, 1), std::vector<index_t>(ranks, 0));
+    const Parts more(std::vector<index_t>(ranks, 2), std::vector<index_t>(ranks, 0));
+    if (!detail::shares_memory(comm, Device::cpu())) {
+      EXPECT_THROW(detail::read_peers(comm, mine, sent, sent, reader), ArgumentError);
+      return;
+    }
+    expect_disagreement(comm, {"rank 0", "1", "2"}, [&] {
+      detail::read_peers(comm, mine, sent, comm.rank() == 0 ? more : sent, reader);
+    });
+    EXPECT_EQ(reader.reads, 0);
+    detail::read_peers(comm, mine, sent, sent, reader);
+    EXPECT_EQ(reader.reads, comm.size());
   });
 }
 

@@ -4,7 +4,7 @@
 #include <weft/comm/comm.hpp>
 #include <weft/core/error.hpp>
 
-#include "comm/mpi_transport.hpp"
+#include "comm/mpi_library.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

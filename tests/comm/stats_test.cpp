@@ -2,6 +2,7 @@
 
 #include "support/ranks.hpp"
 
+#include <weft/comm/format.hpp>
 #include <weft/comm/message_batch.hpp>
 
 #include <gtest/gtest.h>
@@ -264,6 +265,8 @@ TEST(Stats, are_printed_as_a_table_of_the_calls_made) {
     comm.barrier();
     comm.barrier();
     const std::string table = to_string(comm.stats());
+    EXPECT_EQ(fmt::format("{}", comm.stats()), table);
+    EXPECT_EQ(fmt::format("{} {}", CallKind::allreduce, ReduceOp::sum), "allreduce sum");
     EXPECT_NE(table.find("allreduce"), std::string::npos) << table;
     EXPECT_NE(table.find("barrier"), std::string::npos) << table;
     EXPECT_EQ(table.find("broadcast"), std::string::npos) << table;

@@ -27,7 +27,7 @@ PngImage draw(const std::vector<double>& values, index_t rows, index_t columns,
   return read_png(png_picture(values, rows, columns, options));
 }
 
-/// As bright as the eye finds a colour, from 0 to 1.
+/// Perceived brightness from 0 to 1.
 double brightness(const Color& color) {
   const auto light = [](std::uint8_t byte) { return std::pow(byte / 255.0, 2.2); };
   return 0.2126 * light(color[0]) + 0.7152 * light(color[1]) + 0.0722 * light(color[2]);
@@ -45,7 +45,7 @@ std::vector<Color> all_colors(ColorMap colors) {
 
 }  // namespace
 
-TEST(Picture, every_number_is_a_square) {
+TEST(Picture, every_value_is_a_square) {
   std::vector<double> values;
   for (int i = 0; i < 7 * 11; ++i) values.push_back((i * 37) % 255);
   const PngImage image = draw(values, 7, 11, {ColorMap::gray, Limits{0, 254}});
@@ -60,8 +60,8 @@ TEST(Picture, every_number_is_a_square) {
   }
 }
 
-TEST(Picture, packs_and_unpacks_any_run) {
-  // One row after the other with longer and longer runs: all lengths that deflate tells apart.
+TEST(Picture, keeps_every_pixel) {
+  // Rows with runs of every length from 1 to 640.
   const index_t columns = 700;
   std::vector<double> values;
   for (int run = 1; run <= 640; ++run) {
@@ -72,7 +72,7 @@ TEST(Picture, packs_and_unpacks_any_run) {
   EXPECT_TRUE(std::equal(values.begin(), values.end(), image.pixels.begin()));
 }
 
-TEST(Picture, areas_of_one_color_take_little_room) {
+TEST(Picture, areas_of_one_color_compress_well) {
   EXPECT_LT(png_picture(std::vector<double>(1000 * 1000), 1000, 1000).size(), 12000U);
 }
 
@@ -124,7 +124,7 @@ TEST(Picture, sequential_colors_become_brighter) {
   for (const ColorMap colors : {ColorMap::sequential, ColorMap::gray}) {
     const std::vector<Color> seen = all_colors(colors);
     for (std::size_t i = 1; i < seen.size(); ++i) {
-      // A step of one in 255 per channel is all that bytes can tell.
+      // Channels are rounded to multiples of 1/255.
       EXPECT_GT(brightness(seen[i]), brightness(seen[i - 1]) - 0.002) << i;
       EXPECT_GT(brightness(seen[i]), brightness(seen[i < 4 ? 0 : i - 4])) << i;
     }
@@ -158,6 +158,7 @@ TEST(Picture, bad_arguments) {
   const std::vector<double> six(6);
   EXPECT_THROW(png_picture(six, 2, 4), ArgumentError);
   EXPECT_THROW(png_picture({}, 0, 3), ArgumentError);
+  EXPECT_THROW(png_picture(std::vector<double>(1'000'001), 1, 1'000'001), ArgumentError);
   EXPECT_THROW(png_picture({}, 3, 0), ArgumentError);
   EXPECT_THROW(png_picture(six, -2, -3), ArgumentError);
   EXPECT_THROW(png_picture(six, index_t{1} << 40, index_t{1} << 40), ArgumentError);

@@ -8,7 +8,7 @@
 
 namespace weft::test {
 
-/// A palette picture. The pixels are numbers into the palette, row by row from the top.
+/// A palette picture. Pixels are palette indices, row by row from the top.
 struct PngImage {
   int width = 0;
   int height = 0;
@@ -21,8 +21,7 @@ struct PngImage {
   }
 };
 
-/// Reads a PNG file of 8-bit palette numbers, checks its sums, and throws if it is not as the
-/// standard says.
+/// Decodes a PNG file with a palette. Throws if libpng rejects it.
 PngImage read_png(std::string_view bytes);
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
-// Operators made of layouts or options that differ between ranks: all ranks are told who has what,
-// and none is left waiting, or reads what another does not have.
+// Operators constructed from layouts or options that differ between ranks: all ranks throw an error
+// that tells how they differ, and none hangs or reads memory out of bounds.
 
 #include "op/support/check_operator.hpp"
 
@@ -22,12 +22,12 @@
 namespace weft::test {
 namespace {
 
-using Way = std::function<void(const Layout&)>;
+using Factory = std::function<void(const Layout&)>;
 
-std::vector<std::pair<std::string, Way>> ways() {
+std::vector<std::pair<std::string, Factory>> factories() {
   using Array = DistributedArray<double>;
   const std::vector<double> filter = {1, 2, 1};
-  std::vector<std::pair<std::string, Way>> all = {
+  std::vector<std::pair<std::string, Factory>> all = {
       {"first_derivative", [](const Layout& at) { first_derivative<double>(at, {.axis = 0}); }},
       {"first_derivative", [](const Layout& at) { first_derivative<double>(at, {.axis = 1}); }},
       {"second_derivative", [](const Layout& at) { second_derivative<double>(at, {.axis = 0}); }},
@@ -75,7 +75,7 @@ std::vector<std::pair<std::string, Way>> ways() {
 
 }  // namespace
 
-TEST(Agreement, layouts_that_differ_are_told_from_each_other) {
+TEST(Agreement, reports_layouts_that_differ_between_ranks) {
   on_ranks([](Comm comm) {
     if (comm.size() == 1) return;
     const index_t n = 2 * comm.size();
@@ -86,19 +86,19 @@ TEST(Agreement, layouts_that_differ_are_told_from_each_other) {
     for (const bool checked : {true, false}) {
       comm.check_calls(checked);
       for (const Layout& other : others) {
-        for (const auto& [name, way] : ways()) {
-          // Of these two, the kernel is the same.
+        for (const auto& [name, factory] : factories()) {
+          // The kernels are the same for these two layouts.
           if (name == "fredholm1" && other == others[0]) continue;
-          SCOPED_TRACE(name + " of " + first.describe() + " and " + other.describe());
+          SCOPED_TRACE(name + " of " + to_string(first) + " and " + to_string(other));
           const Layout& mine = comm.rank() == 0 ? other : first;
-          expect_disagreement(comm, {name, "rank 0: "}, [&, &make = way] { make(mine); });
+          expect_disagreement(comm, {name, "rank 0: "}, [&, &make = factory] { make(mine); });
         }
       }
     }
   });
 }
 
-TEST(Agreement, options_that_differ_are_told_from_each_other) {
+TEST(Agreement, reports_options_that_differ_between_ranks) {
   on_ranks([](Comm comm) {
     if (comm.size() == 1) return;
     const Layout layout = Layout::scatter(comm, {2 * comm.size(), 8});

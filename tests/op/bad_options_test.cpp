@@ -1,5 +1,4 @@
-// Options that make no sense: numbers that are none, enumerators that do not exist, and operators
-// that have been moved from.
+// Invalid options: NaN and other invalid numbers, invalid enumerators, and moved-from operators.
 
 #include "op/support/check_operator.hpp"
 
@@ -28,7 +27,7 @@ constexpr index_t most = std::numeric_limits<index_t>::max();
 
 }  // namespace
 
-TEST(BadOptions, numbers_that_are_none) {
+TEST(BadOptions, rejects_invalid_numbers) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     for (const double bad : {nan, inf, 0.0}) {
@@ -43,7 +42,7 @@ TEST(BadOptions, numbers_that_are_none) {
         laplacian<double>(layout, {.sampling = {1, bad}});
       });
     }
-    // Its square, which differences are divided by, is zero.
+    // Second differences are divided by its square, which underflows to zero.
     expect_error<ArgumentError>(comm, {"second_derivative", "too small"},
                                 [&] { second_derivative<double>(layout, {.sampling = 1e-200}); });
     expect_error<ArgumentError>(comm, {"laplacian", "weight"}, [&] {
@@ -57,7 +56,7 @@ TEST(BadOptions, numbers_that_are_none) {
 }
 
 #if defined(WEFT_WITH_FFTW)
-TEST(BadOptions, numbers_of_transforms_that_are_none) {
+TEST(BadOptions, rejects_invalid_numbers_of_transforms) {
   on_ranks([](Comm comm) {
     using Z = std::complex<double>;
     const Layout frequencies = Layout::scatter(comm, {3, 2, 4});
@@ -75,7 +74,7 @@ TEST(BadOptions, numbers_of_transforms_that_are_none) {
   });
 }
 
-TEST(BadOptions, enumerators_of_transforms_that_do_not_exist) {
+TEST(BadOptions, rejects_invalid_enumerators_of_transforms) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     expect_error<ArgumentError>(comm, {"fft", "FftNorm", "3"},
@@ -87,7 +86,7 @@ TEST(BadOptions, enumerators_of_transforms_that_do_not_exist) {
 }
 #endif
 
-TEST(BadOptions, enumerators_that_do_not_exist) {
+TEST(BadOptions, rejects_invalid_enumerators) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     const auto kind = static_cast<DerivativeKind>(3);
@@ -109,7 +108,7 @@ TEST(BadOptions, enumerators_that_do_not_exist) {
   });
 }
 
-TEST(BadOptions, widths_that_no_array_has) {
+TEST(BadOptions, rejects_invalid_widths) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     expect_error<ArgumentError>(comm, {"halo", "negative", "-1"}, [&] {
@@ -126,7 +125,7 @@ TEST(BadOptions, widths_that_no_array_has) {
   });
 }
 
-TEST(BadOptions, operators_that_were_moved_from) {
+TEST(BadOptions, rejects_moved_from_operators) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     const auto x = make_array<double>(layout);

@@ -7,7 +7,7 @@
 
 namespace weft::test {
 
-TEST(DenseMatrix, of_operators) {
+TEST(DenseMatrix, matches_matrix) {
   on_ranks([](Comm comm) {
     const auto check = [&](auto in, auto out) {
       using D = decltype(in);

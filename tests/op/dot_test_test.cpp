@@ -11,31 +11,31 @@
 
 namespace weft::test {
 
-TEST(DotTest, passes_and_fails) {
+TEST(DotTest, detects_wrong_adjoints) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
       const Layout layout = Layout::scatter(comm, {6, 5});
       const auto d = make_array<T>(layout);
-      const auto times = [&](const DistributedArray<T>& x, DistributedArray<T>& y) { y = d * x; };
-      const auto wrong = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
-        y = d * x;
+      const auto times = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) { copy(d * x, y); };
+      const auto wrong = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
+        copy(d * x, y);
         axpy(static_cast<Real<T>>(0.001), x, y);
       };
       EXPECT_TRUE(dot_test(diagonal(d)));
       EXPECT_FALSE(dot_test(function_operator<T>(layout, layout, times, wrong)));
       const DotTestResult strict = dot_test(diagonal(d), {.tolerance = 1e-30});
       EXPECT_EQ(strict.tolerance, 1e-30);
-      // Right for real numbers only: d where conj(d) should be.
+      // Uses d instead of conj(d), which is correct for real numbers only.
       EXPECT_EQ(dot_test(function_operator<T>(layout, layout, times, times)).passed(),
                 !is_complex<T>);
     });
   });
 }
 
-// A x is made of rounding errors, and so is Aᴴ y: they have nothing to do with each other, but are
-// as small as the numbers that cancel let them be.
-TEST(DotTest, passes_where_large_numbers_cancel) {
+// A x and Aᴴ y consist of rounding errors, which are unrelated, but bounded by the numbers that
+// cancel.
+TEST(DotTest, tolerates_cancellation) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -44,26 +44,26 @@ TEST(DotTest, passes_where_large_numbers_cancel) {
       for (const Real<T> size : {Real<T>{1}, static_cast<Real<T>>(1e12)}) {
         // (d + 1/3) x - d x - x / 3, in an order that leaves something.
         const Real<T> third = size / 3;
-        const auto cancel = [&](const DistributedArray<T>& f, const DistributedArray<T>& x,
-                                DistributedArray<T>& y) {
+        const auto cancel = [&](const ConstArrayView<T>& f, const ConstArrayView<T>& x,
+                                const ArrayView<T>& y) {
           DistributedArray<T> sum = size * f;
           DistributedArray<T> thirds(layout);
           thirds.fill(T{third});
           sum += thirds;
-          y = sum * x - size * (f * x);
+          copy(sum * x - size * (f * x), y);
           axpy(-third, x, y);
         };
-        const auto there = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto there = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(d, x, y);
         };
-        const auto back = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto back = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
         };
-        const auto wrong = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto wrong = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
           axpy(size * static_cast<Real<T>>(0.01), x, y);
         };
-        const auto affine = [&](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto affine = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
           DistributedArray<T> constant(layout);
           constant.fill(T{size});
@@ -81,14 +81,13 @@ TEST(DotTest, passes_where_large_numbers_cancel) {
   });
 }
 
-// Small numbers are no excuse.
-TEST(DotTest, fails_for_small_operators_that_are_wrong) {
+// The tolerance is relative: small operators must not pass because they are small.
+TEST(DotTest, detects_wrong_adjoints_at_any_scale) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});
     const auto scaled_by = [](double a) {
-      return [=](const DistributedArray<double>& x, DistributedArray<double>& y) {
-        axpby(a, x, 0, y);
-      };
+      return
+          [=](const ConstArrayView<double>& x, const ArrayView<double>& y) { axpby(a, x, 0, y); };
     };
     for (const double size : {1e-20, 1e-100, 1e20}) {
       const auto right = scaled_by(size);
@@ -100,8 +99,8 @@ TEST(DotTest, fails_for_small_operators_that_are_wrong) {
   });
 }
 
-// By the seed and the global position alone: the same numbers for any number of ranks.
-TEST(DotTest, of_one_group_needs_no_other) {
+// Dot tests of one group must not involve the other.
+TEST(DotTest, runs_in_one_group_alone) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {60, 5}).within(even_and_odd(comm.size()));
     const auto a = identity<double>(layout);
@@ -113,14 +112,14 @@ TEST(DotTest, of_one_group_needs_no_other) {
   });
 }
 
-// One group sees errors, the other none: both must apply the operator as often.
-TEST(DotTest, of_groups_that_come_to_different_conclusions) {
+// One group sees errors, the other none: both must apply the operator equally often.
+TEST(DotTest, handles_groups_with_different_results) {
   on_ranks([](Comm comm) {
     const Layout groups = Layout::scatter(comm, {60}).within(even_and_odd(comm.size()));
     const Layout all = Layout::scatter(comm, {60});
     using Array = DistributedArray<double>;
     const auto needs_all_ranks = [&](const Array&, Array& y) {
-      // Not linear on odd ranks, whose group can say nothing of rounding errors then.
+      // Not linear on odd ranks, whose group cannot estimate rounding errors then.
       y.fill(comm.rank() % 2);
       comm.barrier();
     };
@@ -129,7 +128,7 @@ TEST(DotTest, of_groups_that_come_to_different_conclusions) {
   });
 }
 
-TEST(DotTest, does_not_depend_on_ranks) {
+TEST(DotTest, is_independent_of_the_number_of_ranks) {
   on_ranks([](Comm comm) {
     const auto on_one = [](const Layout& layout) {
       return dot_test(diagonal(make_array<double>(layout, 3)), {.seed = 7});
@@ -143,13 +142,13 @@ TEST(DotTest, does_not_depend_on_ranks) {
   });
 }
 
-TEST(DotTest, says_what_it_saw) {
+TEST(DotTest, formats_its_result) {
   const Layout layout = Layout::local({3});
   const std::string text = to_string(dot_test(diagonal(make_array<float>(layout))));
   EXPECT_NE(text.find("passed"), std::string::npos) << text;
 }
 
-TEST(DotTest, random_arrays) {
+TEST(DotTest, random_arrays_are_independent_of_layouts) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);

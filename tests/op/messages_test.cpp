@@ -1,5 +1,5 @@
-// What operators cost besides arithmetic: messages, counted by the communicator, and allocations,
-// counted by the memory pool and by our operator new.
+// Messages and allocations of operators. The communicator counts messages; the memory pool and a
+// replaced operator new count allocations.
 
 #include <weft/op/algebra/blocks.hpp>
 #include <weft/op/basic/complex_parts.hpp>
@@ -23,17 +23,17 @@
 namespace weft::test {
 namespace {
 
-/// So many calls are made, by either direction, and the operator says so.
+/// Expects the numbers of communication calls of forward and adjoint, and that cost() reports them.
 template <Scalar D, Scalar R>
 void expect_calls(const LinearOperator<D, R>& a, index_t forward, index_t adjoint) {
   SCOPED_TRACE(a.describe());
   const Comm& comm = a.domain().comm();
   auto x = make_array<D>(a.domain());
   auto y = make_array<R>(a.range());
-  const auto go = [&] { a.forward(x, y, {2, 3}); };
-  const auto go_back = [&] { a.adjoint(y, x, {2, 3}); };
-  EXPECT_EQ(calls_of(comm, go), forward);
-  EXPECT_EQ(calls_of(comm, go_back), adjoint);
+  const auto run_forward = [&] { a.forward(x, y, {2, 3}); };
+  const auto run_adjoint = [&] { a.adjoint(y, x, {2, 3}); };
+  EXPECT_EQ(calls_of(comm, run_forward), forward);
+  EXPECT_EQ(calls_of(comm, run_adjoint), adjoint);
   EXPECT_EQ(a.cost().messages, static_cast<double>(forward));
   EXPECT_EQ(a.adjoint_cost().messages, static_cast<double>(adjoint));
 }
@@ -51,7 +51,7 @@ void expect_allocates_nothing(const Comm& comm, const LinearOperator<D, R>& a) {
   });
 }
 
-/// One of each, on one layout, and some made of several.
+/// f(operator) for one operator of each kind and for some expressions, on one layout.
 template <class F>
 void for_each_operator(const Layout& layout, F f) {
   using T = std::complex<float>;
@@ -63,13 +63,13 @@ void for_each_operator(const Layout& layout, F f) {
   f(zero<T>(layout, layout));
   f(A);
   f(restriction<T>(layout, {0, 1, 1}, {.axis = 0}));
-  f(pad<T>(layout, std::vector<PadWidth>(static_cast<std::size_t>(ndim), {1, 2})));
+  f(pad<T>(layout, std::vector<AxisPadding>(static_cast<std::size_t>(ndim), {1, 2})));
   f(S);
   f(transpose_axes<T>(layout, {1, 0}));
   f(real_part<T>(layout));
   f(imag_part<T>(layout));
   f(conjugation<T>(layout));
-  f(halo<T>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(ndim), {1, 1})));
+  f(halo<T>(layout, std::vector<AxisPadding>(static_cast<std::size_t>(ndim), {1, 1})));
   f(first_derivative<T>(layout, {.axis = 0, .edge = true, .order = 5}));
   f(second_derivative<T>(layout, {.axis = 1}));
   f(laplacian<T>(layout));
@@ -92,7 +92,7 @@ std::vector<LinearOperator<T>> some_local_operators(Device device) {
 
 }  // namespace
 
-TEST(Messages, what_needs_none_sends_none) {
+TEST(Messages, local_operators_send_none) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     for_operator_layouts<std::complex<float>>(comm, {6, 5}, [&](const Layout& layout) {
@@ -115,7 +115,7 @@ TEST(Messages, what_needs_none_sends_none) {
   });
 }
 
-TEST(Messages, sums_are_one_allreduce_where_the_axis_is_cut) {
+TEST(Messages, sum_along_needs_one_allreduce_if_the_axis_is_distributed) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const index_t one = comm.size() > 1 ? 1 : 0;
@@ -133,7 +133,7 @@ TEST(Messages, sums_are_one_allreduce_where_the_axis_is_cut) {
   });
 }
 
-TEST(Messages, redistribution_is_one_call_or_none) {
+TEST(Messages, redistribution_needs_one_call_or_none) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const index_t one = comm.size() > 1 ? 1 : 0;
@@ -146,7 +146,7 @@ TEST(Messages, redistribution_is_one_call_or_none) {
   });
 }
 
-TEST(Messages, halos_are_a_message_to_each_neighbour) {
+TEST(Messages, halo_sends_one_message_per_neighbour) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto H = halo<double>(Layout::scatter(comm, {3 * comm.size(), 4}), {{1, 1}, {1, 1}});
@@ -155,8 +155,8 @@ TEST(Messages, halos_are_a_message_to_each_neighbour) {
     const index_t neighbours = (first ? 0 : 1) + (last ? 0 : 1);
     const auto x = make_array<double>(H.domain());
     auto y = make_array<double>(H.range());
-    const auto go = [&] { H.forward(x, y); };
-    EXPECT_EQ(calls_of(comm, go), 2 * neighbours);  // a send and a receive each
+    const auto run_forward = [&] { H.forward(x, y); };
+    EXPECT_EQ(calls_of(comm, run_forward), 2 * neighbours);  // a send and a receive each
     EXPECT_EQ(H.cost().messages, static_cast<double>(neighbours));
   });
 }
@@ -168,7 +168,7 @@ TEST(Messages, derivatives_exchange_halos_once) {
     for (const Layout& layout : {Layout::scatter(comm, shape), Layout::scatter(comm, shape, 2),
                                  Layout::bricks(comm, shape, wide_grid(comm.size(), 3)),
                                  Layout::replicated(comm, shape)}) {
-      std::vector<HaloWidth> along_first(3);
+      std::vector<AxisPadding> along_first(3);
       along_first[0] = {1, 1};
       HaloExchange<double> along_all(layout, {{1, 1}, {1, 1}, {1, 1}}, {.corners = false});
       HaloExchange<double> along_one(layout, along_first);
@@ -196,7 +196,7 @@ TEST(Messages, derivatives_exchange_halos_once) {
   });
 }
 
-TEST(Messages, blocks_over_ranks_send_the_model_once) {
+TEST(Messages, blocks_over_ranks_reduce_the_model_once) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     using T = float;

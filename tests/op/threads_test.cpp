@@ -1,4 +1,4 @@
-// Every operator, and the arithmetic of arrays, on one rank of two threads: both have work.
+// Operators and array arithmetic on one rank with two threads: both threads must get work.
 
 #include <weft/array/random.hpp>
 #include <weft/weft.hpp>
@@ -14,7 +14,8 @@ namespace {
 
 using C = std::complex<double>;
 
-// Arrays of one line, of many, of fewer than make equal shares, and of many short ones.
+// Arrays of one line, of many lines, of fewer lines than equal shares need, and of many short
+// lines.
 const Shape line{1 << 20};
 const Shape plane{1024, 1024};
 const Shape few{3, 1 << 19};
@@ -24,13 +25,13 @@ const Shape volume{64, 64, 256};
 void expect_shared(const std::string& name, const std::function<void()>& work) {
   work();
   TimeOfThreads best;
-  // A disturbance does not last; a loop that is not shared stays so.
+  // Noise differs between attempts; a loop that is not shared fails all of them.
   for (int attempt = 0; attempt < 10; ++attempt) {
     best = time_of_threads(work);
     const double least = std::min(best.first, best.second);
     const double most = std::max(best.first, best.second);
-    // A loop that is not shared leaves one thread without work, or is not in a region at all. What
-    // else takes time differs between machines and libraries.
+    // A loop that is not shared leaves one thread without work, or is outside a parallel region.
+    // The bounds allow for what else takes time on different machines and with different libraries.
     if (least > 0.25 * most && best.alone < 0.75 * (least + most)) return;
   }
   ADD_FAILURE() << name << ": " << best.alone * 1e3 << " ms alone, then " << best.first * 1e3
@@ -61,7 +62,7 @@ class Threads : public testing::Test {
   }
 
  private:
-  TwoThreads threads_;  // also where operators are made, which plan for them
+  TwoThreads threads_;  // set before operators are constructed, which plan for them
 };
 
 }  // namespace
@@ -86,7 +87,7 @@ TEST_F(Threads, share_arithmetic) {
   }
 }
 
-TEST_F(Threads, share_operators_on_elements) {
+TEST_F(Threads, share_elementwise_operators) {
   for (const Shape& shape : {line, plane, few}) {
     const Layout layout = Layout::local(shape);
     const int last = shape.ndim() - 1;
@@ -96,11 +97,11 @@ TEST_F(Threads, share_operators_on_elements) {
         "diagonal along the last axis",
         diagonal<double>(layout, std::vector<double>(static_cast<std::size_t>(shape[last]), 2)));
     expect_shared("restriction", restriction<double>(layout, every_second(shape[last])));
-    expect_shared("pad", pad<double>(layout, std::vector<PadWidth>(
+    expect_shared("pad", pad<double>(layout, std::vector<AxisPadding>(
                                                  static_cast<std::size_t>(shape.ndim()), {3, 5})));
-    expect_shared(
-        "halo", halo<double>(layout, std::vector<HaloWidth>(static_cast<std::size_t>(shape.ndim()),
-                                                            {2, 1})));
+    expect_shared("halo",
+                  halo<double>(layout, std::vector<AxisPadding>(
+                                           static_cast<std::size_t>(shape.ndim()), {2, 1})));
     expect_shared("real_part", real_part<C>(layout));
     expect_shared("conjugation", conjugation<C>(layout));
   }
@@ -114,7 +115,7 @@ TEST_F(Threads, share_operators_on_elements) {
   expect_shared("transpose_axes", transpose_axes<double>(Layout::local(volume), {2, 0, 1}));
 }
 
-TEST_F(Threads, share_operators_on_neighbours) {
+TEST_F(Threads, share_stencils_and_convolutions) {
   const std::vector<double> filter(9, 0.5);
   for (const Shape& shape : {line, plane, volume}) {
     const Layout layout = Layout::local(shape);
@@ -134,7 +135,7 @@ TEST_F(Threads, share_operators_on_neighbours) {
   expect_shared("laplacian", laplacian<double>(Layout::local(plane), {.axes = {0, 1}}));
 }
 
-TEST_F(Threads, share_products_of_matrices) {
+TEST_F(Threads, share_matrix_products) {
   expect_shared("matrix_mult", matrix_mult<double>(random_array<double>(Layout::local(plane), 5)));
   expect_shared("summa",
                 summa<double>(random_array<double>(Layout::local({512, 512}), 5), {.columns = 64}));

@@ -183,7 +183,7 @@ TEST(Cg, a_preconditioner_saves_iterations) {
 TEST(Cg, all_scalars_and_layouts) {
   on_ranks([](Comm comm) {
     const auto solve = [&]<Scalar T>(T, const Layout& layout) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       // BᴴB + 1
       const index_t n = layout.count();
       const Layout rows = Layout::scatter(layout.comm(), {n + 3}).on(layout.device());

@@ -284,11 +284,11 @@ TEST(Cgls, keeps_x_when_an_operator_fails) {
 TEST(Cgls, detects_wrong_operators) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {8});
-    const auto copies = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
-      y = x;
+    const auto copies = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
+      copy(x, y);
     };
     const auto a = function_operator<double>(
-        line, line, [](const auto&, DistributedArray<double>& y) { y.fill(0); }, copies);
+        line, line, [](const auto&, const ArrayView<double>& y) { y.fill(0); }, copies);
     const auto fit = cgls(a, make_array<double>(line));
     EXPECT_EQ(fit.reason, StopReason::breakdown);
     expect_contains(fit.message, "dot_test");
@@ -307,6 +307,31 @@ TEST(Cgls, rejects_a_mismatched_preconditioner) {
     const auto other = identity<double>(Layout::scatter(comm, {5}));
     expect_error<ArgumentError>(comm, {"cgls", "preconditioner"},
                                 [&] { cgls(problem.a, problem.y, {}, {.preconditioner = other}); });
+  });
+}
+
+TEST(Cgls, takes_views_as_data_and_as_start) {
+  on_ranks([](Comm comm) {
+    const Problem problem(comm, some_real_matrix(9, 4));
+    const auto& a = problem.a;
+    const auto x0 = array_of(a.domain(), some_vector(4, 2));
+    const auto expected = cgls(a, problem.y, {}, {.x0 = x0}).x.to_host();
+    DistributedArray<double> stack(Layout::stack({a.range(), a.domain()}));
+    copy(problem.y, stack.part(0));
+    copy(x0, stack.part(1));
+    const DistributedArray<double>& constant = stack;
+    EXPECT_EQ(cgls(a, stack.part(0), {}, {.x0 = stack.part(1)}).x.to_host(), expected);
+    Cgls borrows(a, constant.part(0), {}, {.x0 = constant.part(1)});
+    DistributedArray<double> y = problem.y;
+    Cgls copies(a, y, {}, {.x0 = x0});
+    Cgls moves(a, problem.y.copy(), {}, {.x0 = x0.copy()});
+    y.fill(0);
+    for (Cgls<double, double>* solver : {&borrows, &copies, &moves}) {
+      solver->run();
+      const auto fit = solver->solution();
+      EXPECT_EQ(fit.x.to_host(), expected);
+      EXPECT_NEAR(fit.residual_norm, norm(problem.y - a * fit.x), 1e-12);
+    }
   });
 }
 

@@ -65,7 +65,7 @@ void step_to(index_t iteration, AnySolver& solver) {
 /// Stops after 9 iterations, and resumes up to 20.
 template <Scalar T>
 void expect_resumes_bitwise(const Comm& comm, const Variant<T>& variant, const Layout& layout) {
-  SCOPED_TRACE(variant.name + " on " + layout.describe());
+  SCOPED_TRACE(variant.name + " on " + to_string(layout));
   in_folder(comm, [&](const std::string& folder) {
     const std::string path = folder + "/state";
     const auto uninterrupted = variant.make(layout, up_to(100));

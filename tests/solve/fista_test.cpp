@@ -52,11 +52,11 @@ struct Counted {
   explicit Counted(const LinearOperator<double>& of)
       : a(function_operator<double>(
             of.domain(), of.range(),
-            [this, of](const DistributedArray<double>& x, DistributedArray<double>& y) {
+            [this, of](const ConstArrayView<double>& x, const ArrayView<double>& y) {
               ++forwards;
               of.forward(x, y);
             },
-            [this, of](const DistributedArray<double>& y, DistributedArray<double>& x) {
+            [this, of](const ConstArrayView<double>& y, const ArrayView<double>& x) {
               ++adjoints;
               of.adjoint(y, x);
             })) {}
@@ -239,10 +239,10 @@ TEST(Fista, detects_a_wrong_adjoint) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const auto wrong = function_operator<double>(
         problem.a.domain(), problem.a.range(),
-        [&](const DistributedArray<double>& x, DistributedArray<double>& y) {
+        [&](const ConstArrayView<double>& x, const ArrayView<double>& y) {
           problem.a.forward(x, y);
         },
-        [&](const DistributedArray<double>& y, DistributedArray<double>& x) {
+        [&](const ConstArrayView<double>& y, const ArrayView<double>& x) {
           problem.a.adjoint(y, x, {-1, 0});
         });
     const auto fit = fista(wrong, problem.y);
@@ -263,10 +263,10 @@ TEST(Fista, detects_steps_that_are_too_long) {
     // No step is short enough for an operator that is not linear.
     const auto far = function_operator<double>(
         problem.a.domain(), problem.a.domain(),
-        [calls = 0](const auto&, DistributedArray<double>& y) mutable {
+        [calls = 0](const auto&, const ArrayView<double>& y) mutable {
           y.fill(std::pow(4, ++calls));
         },
-        [](const DistributedArray<double>& y, DistributedArray<double>& x) { x = y; });
+        [](const ConstArrayView<double>& y, const ArrayView<double>& x) { copy(y, x); });
     const auto lost = ista(far, array_of(problem.a.domain(), some_vector(4, 1)), {},
                            {.step = 1, .backtracking = true});
     EXPECT_EQ(lost.reason, StopReason::breakdown) << lost.message;

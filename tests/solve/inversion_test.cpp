@@ -138,7 +138,7 @@ TEST(Inversion, all_pairs_of_scalars) {
 TEST(Inversion, all_layouts) {
   on_ranks([](Comm comm) {
     const auto check = [](const Layout& domain, const Layout& range, const Layout& other) {
-      SCOPED_TRACE(domain.describe());
+      SCOPED_TRACE(to_string(domain));
       check_everything<double, double>(domain, range, other);
     };
     const Layout tall = Layout::scatter(comm, {9});
@@ -324,9 +324,9 @@ TEST(Inversion, rejects_mismatched_arguments) {
     const DistributedArray<double> other(Layout::scatter(comm, {5}));
     const auto fits = identity<double>(a.domain());
     const auto does_not = identity<double>(other.layout());
-    const std::string four = a.domain().describe();
-    const std::string five = other.layout().describe();
-    const std::string nine = a.range().describe();
+    const std::string four = to_string(a.domain());
+    const std::string five = to_string(other.layout());
+    const std::string nine = to_string(a.range());
     const auto nan = std::numeric_limits<double>::quiet_NaN();
     using Regularizers = std::vector<Regularizer<double>>;
 

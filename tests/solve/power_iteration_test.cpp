@@ -278,11 +278,11 @@ TEST(PowerIteration, rejects_invalid_arguments) {
     refused({"power_iteration", "not finite"}, [&] { power_iteration(bad); });
     refused({"condition_estimate", "not finite"}, [&] { condition_estimate(bad); });
     refused({"largest_singular_value", "not finite"}, [&] { largest_singular_value(bad); });
-    const auto copies = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
-      y = x;
+    const auto copies = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
+      copy(x, y);
     };
-    const auto turned = [](const DistributedArray<double>& y, DistributedArray<double>& x) {
-      x = -1.0 * y;
+    const auto turned = [](const ConstArrayView<double>& y, const ArrayView<double>& x) {
+      copy(-1.0 * y, x);
     };
     const auto wrong = function_operator<double>(line, line, copies, turned);
     refused({"largest_singular_value", "dot_test", "iteration 1"},

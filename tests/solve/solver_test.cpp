@@ -35,12 +35,12 @@ class StateCopier final : public StateVisitor {
   explicit StateCopier(std::map<std::string, std::vector<std::byte>>& kept, bool restores)
       : kept_(kept), restores_(restores) {}
 
-  void visit(std::string_view name, DistributedArray<float>& x) override { array(name, x); }
-  void visit(std::string_view name, DistributedArray<double>& x) override { array(name, x); }
-  void visit(std::string_view name, DistributedArray<std::complex<float>>& x) override {
+  void visit(std::string_view name, const ArrayView<float>& x) override { array(name, x); }
+  void visit(std::string_view name, const ArrayView<double>& x) override { array(name, x); }
+  void visit(std::string_view name, const ArrayView<std::complex<float>>& x) override {
     array(name, x);
   }
-  void visit(std::string_view name, DistributedArray<std::complex<double>>& x) override {
+  void visit(std::string_view name, const ArrayView<std::complex<double>>& x) override {
     array(name, x);
   }
   void visit(std::string_view name, BufferRef numbers, index_t) override {
@@ -52,7 +52,7 @@ class StateCopier final : public StateVisitor {
 
  private:
   template <Scalar T>
-  void array(std::string_view name, DistributedArray<T>& x) {
+  void array(std::string_view name, const ArrayView<T>& x) {
     bytes(name, x.data(), x.local_count() * index_t{sizeof(T)}, x.device());
   }
   void bytes(std::string_view name, void* data, index_t count, Device device) {
@@ -248,7 +248,7 @@ TEST(Solver, blocks_on_the_device_only_in_checks) {
 TEST(Solver, iterates_are_the_same_on_any_number_of_ranks) {
   on_ranks([](Comm comm) {
     const auto expect_same = []<Scalar T>(T, const Variant<T>& variant, const Layout& layout) {
-      SCOPED_TRACE(variant.name + " on " + layout.describe());
+      SCOPED_TRACE(variant.name + " on " + to_string(layout));
       const SolverOptions options{.relative_tolerance = 0};
       const auto alone = variant.make(Layout::local(layout.shape()), options);
       const auto together = variant.make(layout, options);

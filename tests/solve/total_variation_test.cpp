@@ -235,7 +235,7 @@ TEST(TotalVariation, the_objective_decreases) {
 TEST(TotalVariation, does_not_depend_on_ranks_and_layouts) {
   on_ranks([](Comm comm) {
     const auto check = [&](const Shape& shape, const Layout& layout, TotalVariationNorm norm) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       const SolverOptions options{.max_iterations = 6, .relative_tolerance = 0};
       const TotalVariationOptions<double> how{.mu = 3, .inner_iterations = 4, .norm = norm};
       const Layout here = Layout::local(shape);
@@ -431,8 +431,8 @@ TEST(TotalVariation, detects_values_that_are_not_finite_and_wrong_operators) {
 
     // Both A p and G p are zero, which is impossible with a correct adjoint unless p is 0.
     const auto blind = function_operator<double>(
-        line, line, [](const auto&, DistributedArray<double>& out) { out.fill(0); },
-        [](const auto&, DistributedArray<double>& out) { out.fill(1); });
+        line, line, [](const auto&, const ArrayView<double>& out) { out.fill(0); },
+        [](const auto&, const ArrayView<double>& out) { out.fill(1); });
     const auto broken = total_variation(blind, data);
     EXPECT_EQ(broken.reason, StopReason::breakdown) << broken.message;
     expect_contains(broken.message, "dot_test");
@@ -456,11 +456,11 @@ TEST(TotalVariation, rejects_invalid_arguments) {
     refused({"TotalVariationNorm", "2"}, {.norm = static_cast<TotalVariationNorm>(2)});
     refused({"rho = inf"}, {.rho = std::numeric_limits<double>::infinity()});
     refused({"inner_iterations = 0"}, {.inner_iterations = 0});
-    refused({"x0 is", line.describe(), other.layout().describe()}, {.x0 = other});
-    expect_error<ArgumentError>(comm, {"y is", line.describe(), other.layout().describe()},
+    refused({"x0 is", to_string(line), to_string(other.layout())}, {.x0 = other});
+    expect_error<ArgumentError>(comm, {"y is", to_string(line), to_string(other.layout())},
                                 [&] { total_variation(a, other); });
     const auto stack = identity<double>(Layout::stack({line, line}));
-    expect_error<ArgumentError>(comm, {"total_variation", "stack", stack.domain().describe()}, [&] {
+    expect_error<ArgumentError>(comm, {"total_variation", "stack", to_string(stack.domain())}, [&] {
       total_variation(stack, DistributedArray<double>(stack.range()));
     });
     TotalVariationOptions<double> options;

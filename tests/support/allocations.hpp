@@ -6,9 +6,8 @@
 
 namespace weft::test {
 
-/// Runs `step` twice, and then a hundred times without a single allocation: neither from the pools
-/// of the CPU and of other_device() nor, on threads, by operator new, which this replaces in the
-/// binary that it is linked into.
+/// Runs `step` twice, then a hundred times, which must allocate nothing: neither from the pools of
+/// the CPU and of other_device() nor, on threads, by operator new. Needs operator_new.cpp.
 void expect_no_allocation(const Comm& comm, const std::function<void()>& step);
 
 }  // namespace weft::test

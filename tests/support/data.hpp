@@ -6,6 +6,7 @@
 
 #include <weft/comm/comm.hpp>
 
+#include "core/hash.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -39,10 +40,8 @@ struct Number {
 };
 
 inline std::uint64_t mixed(int rank, index_t i) {
-  std::uint64_t x = static_cast<std::uint64_t>(i) * 1000003U + static_cast<std::uint64_t>(rank) + 1;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
+  return detail::mix_bits(static_cast<std::uint64_t>(i) * 1000003U +
+                          static_cast<std::uint64_t>(rank) + 1);
 }
 
 /// Within -18 ... 18 (unsigned: 0 ... 36): seven of them add up to no more than 127 (255).

@@ -1,7 +1,7 @@
 #pragma once
 
-// Elementwise arithmetic. Layouts must be equal; nothing here sends a message. The forms that write
-// into their last argument allocate nothing.
+// Elementwise arithmetic on arrays and views, in any combination. Layouts must be equal; no
+// function sends a message. Functions that write to their last argument allocate nothing.
 
 #include <weft/array/distributed_array.hpp>
 
@@ -9,49 +9,73 @@ namespace weft {
 
 /// y = x
 template <Scalar T>
-void copy(const DistributedArray<T>& x, DistributedArray<T>& y);
+void copy(const ConstArrayView<T>& x, const detail::Output<T>& y);
 /// x *= a
 template <Scalar T>
-void scale(Coefficient<T> a, DistributedArray<T>& x);
+void scale(Coefficient<T> a, const ArrayView<T>& x);
+template <Scalar T>
+void scale(Coefficient<T> a, DistributedArray<T>& x) {
+  scale(a, ArrayView<T>(x));
+}
 /// y += a x
 template <Scalar T>
-void axpy(Coefficient<T> a, const DistributedArray<T>& x, DistributedArray<T>& y);
+void axpy(Coefficient<T> a, const ConstArrayView<T>& x, const detail::Output<T>& y);
 /// y = a x + b y; with b = 0, y is not read
 template <Scalar T>
-void axpby(Coefficient<T> a, const DistributedArray<T>& x, Coefficient<T> b,
-           DistributedArray<T>& y);
+void axpby(Coefficient<T> a, const ConstArrayView<T>& x, Coefficient<T> b,
+           const detail::Output<T>& y);
 /// y *= x, element by element
 template <Scalar T>
-void multiply(const DistributedArray<T>& x, DistributedArray<T>& y);
+void multiply(const ConstArrayView<T>& x, const detail::Output<T>& y);
 /// y = conj(x); x and y may be the same
 template <Scalar T>
-void conjugate(const DistributedArray<T>& x, DistributedArray<T>& y);
+void conjugate(const ConstArrayView<T>& x, const detail::Output<T>& y);
 
 template <Scalar T>
-DistributedArray<T> conj(const DistributedArray<T>& x);
+DistributedArray<T> conj(const ConstArrayView<T>& x);
 template <Scalar T>
-DistributedArray<Real<T>> abs(const DistributedArray<T>& x);
+DistributedArray<Real<T>> abs(const ConstArrayView<T>& x);
 template <Scalar T>
-DistributedArray<Real<T>> real(const DistributedArray<T>& x);
+DistributedArray<Real<T>> real(const ConstArrayView<T>& x);
 template <Scalar T>
-DistributedArray<Real<T>> imag(const DistributedArray<T>& x);
+DistributedArray<Real<T>> imag(const ConstArrayView<T>& x);
 /// The elements as another type: between precisions, and from real to complex.
 template <Scalar U, Scalar T>
   requires(is_complex<U> || !is_complex<T>)
-DistributedArray<U> astype(const DistributedArray<T>& x);
+DistributedArray<U> astype(const ConstArrayView<T>& x);
 
 template <Scalar T>
-DistributedArray<T>& operator+=(DistributedArray<T>& y, const DistributedArray<T>& x) {
+const ArrayView<T>& operator+=(const ArrayView<T>& y, const ConstArrayView<T>& x) {
   axpy(T{1}, x, y);
   return y;
 }
 template <Scalar T>
-DistributedArray<T>& operator-=(DistributedArray<T>& y, const DistributedArray<T>& x) {
+const ArrayView<T>& operator-=(const ArrayView<T>& y, const ConstArrayView<T>& x) {
   axpy(T{-1}, x, y);
   return y;
 }
 template <Scalar T>
-DistributedArray<T>& operator*=(DistributedArray<T>& y, const DistributedArray<T>& x) {
+const ArrayView<T>& operator*=(const ArrayView<T>& y, const ConstArrayView<T>& x) {
+  multiply(x, y);
+  return y;
+}
+template <Scalar T, Factor<T> S>
+const ArrayView<T>& operator*=(const ArrayView<T>& y, S a) {
+  scale(a, y);
+  return y;
+}
+template <Scalar T>
+DistributedArray<T>& operator+=(DistributedArray<T>& y, const ConstArrayView<T>& x) {
+  axpy(T{1}, x, y);
+  return y;
+}
+template <Scalar T>
+DistributedArray<T>& operator-=(DistributedArray<T>& y, const ConstArrayView<T>& x) {
+  axpy(T{-1}, x, y);
+  return y;
+}
+template <Scalar T>
+DistributedArray<T>& operator*=(DistributedArray<T>& y, const ConstArrayView<T>& x) {
   multiply(x, y);
   return y;
 }
@@ -61,32 +85,35 @@ DistributedArray<T>& operator*=(DistributedArray<T>& y, S a) {
   return y;
 }
 template <Scalar T>
-DistributedArray<T> operator+(const DistributedArray<T>& x, const DistributedArray<T>& y) {
-  DistributedArray<T> sum = x;
-  return sum += y;
+DistributedArray<T> operator+(const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
+  DistributedArray<T> sum(x);
+  sum += y;
+  return sum;
 }
 template <Scalar T>
-DistributedArray<T> operator-(const DistributedArray<T>& x, const DistributedArray<T>& y) {
-  DistributedArray<T> difference = x;
-  return difference -= y;
+DistributedArray<T> operator-(const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
+  DistributedArray<T> difference(x);
+  difference -= y;
+  return difference;
 }
 template <Scalar T>
-DistributedArray<T> operator*(const DistributedArray<T>& x, const DistributedArray<T>& y) {
-  DistributedArray<T> product = x;
-  return product *= y;
+DistributedArray<T> operator*(const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
+  DistributedArray<T> product(x);
+  product *= y;
+  return product;
 }
 template <Scalar T, Factor<T> S>
-DistributedArray<T> operator*(S a, const DistributedArray<T>& x) {
+DistributedArray<T> operator*(S a, const ConstArrayView<T>& x) {
   DistributedArray<T> scaled(x.layout(), uninitialized);
   axpby(a, x, T{}, scaled);
   return scaled;
 }
 template <Scalar T, Factor<T> S>
-DistributedArray<T> operator*(const DistributedArray<T>& x, S a) {
+DistributedArray<T> operator*(const ConstArrayView<T>& x, S a) {
   return a * x;
 }
 template <Scalar T>
-DistributedArray<T> operator-(const DistributedArray<T>& x) {
+DistributedArray<T> operator-(const ConstArrayView<T>& x) {
   return T{-1} * x;
 }
 

@@ -6,10 +6,15 @@
 
 namespace weft {
 
-/// Numbers between -1 and 1, as are real and imaginary parts, that depend on the seed and the place
-/// in the global array alone: whatever the layout and the number of ranks. No messages.
+/// Fills an array with uniform random numbers in [-1, 1); of complex numbers, both parts. They
+/// depend only on the seed and the position in the global array, not on the layout or the number of
+/// ranks. No messages.
 template <Scalar T>
-void fill_random(DistributedArray<T>& x, std::uint64_t seed);
+void fill_random(const ArrayView<T>& x, std::uint64_t seed);
+template <Scalar T>
+void fill_random(DistributedArray<T>& x, std::uint64_t seed) {
+  fill_random(ArrayView<T>(x), seed);
+}
 
 template <Scalar T>
 DistributedArray<T> random_array(const Layout& layout, std::uint64_t seed) {

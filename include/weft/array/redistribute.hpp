@@ -6,12 +6,12 @@
 
 namespace weft {
 
-/// Moves arrays from one layout to another of the same shape, as often as it is run: one
-/// all_to_all, and no allocation after construction. Its inverse, and its adjoint, is the one from
-/// `to` to `from`. Ranks of one process copy straight out of each other's arrays; others pack what
-/// they send. Within groups, each rank takes its part from its group, and nothing leaves it.
+/// Moves arrays from one layout to another of the same shape: one all_to_all per run, and no
+/// allocation after construction. The inverse, which is also the adjoint, is the redistribution
+/// from `to` to `from`. Ranks of one process copy directly from each other's arrays; others pack
+/// messages. Within groups, ranks communicate only with their own group.
 ///
-/// Collective over the ranks of a group, which compare their layouts when they make one.
+/// Collective over the ranks of a group, which compare their layouts at construction.
 template <Scalar T>
 class Redistribution {
  public:
@@ -20,10 +20,10 @@ class Redistribution {
   Redistribution& operator=(Redistribution&&) noexcept;
   ~Redistribution();
 
-  /// Whether any rank gets something from another; else run() sends nothing.
+  /// Whether any rank needs elements of another; otherwise run() sends nothing.
   bool needs_messages() const;
   /// y = x, in the other layout.
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y);
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y);
 
  private:
   class Plan;
@@ -33,9 +33,9 @@ class Redistribution {
   std::vector<Redistribution> parts_;  // of a stack
 };
 
-/// y = x, in the other layout; for repeated use make a Redistribution.
+/// y = x, in the other layout; for repeated use build a Redistribution.
 template <Scalar T>
-void redistribute(const DistributedArray<T>& x, DistributedArray<T>& y) {
+void redistribute(const ConstArrayView<T>& x, const detail::Output<T>& y) {
   Redistribution<T>(x.layout(), y.layout()).run(x, y);
 }
 

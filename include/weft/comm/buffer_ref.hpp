@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -27,9 +28,15 @@ template <class R>
 concept WritableContiguous = Contiguous<R> &&
     !std::is_const_v<std::remove_pointer_t<decltype(std::data(std::declval<R&>()))>>;
 
+/// A range whose elements outlive the expression that names it: an lvalue, or a view such as a
+/// span.
+template <class R>
+concept OutlivesCall =
+    std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>;
+
 }  // namespace detail
 
-/// Elements to be sent: where they are, how many, of what type, on which device. Does not own them.
+/// Elements to send: address, count, type and device. Does not own them.
 struct ConstBufferRef {
   const void* data = nullptr;
   index_t count = 0;
@@ -50,13 +57,13 @@ struct ConstBufferRef {
       : ConstBufferRef(buffer.data(), buffer.size(), buffer.device()) {}
 
   index_t bytes() const { return count * size_of(dtype); }
-  /// The `elements` elements that begin at element `first`.
+  /// `elements` elements from element `first` on.
   ConstBufferRef part(index_t first, index_t elements) const {
     return {static_cast<const std::byte*>(data) + first * size_of(dtype), elements, dtype, where};
   }
 };
 
-/// Room for elements to be received. Does not own it.
+/// Memory for elements to receive. Does not own it.
 struct BufferRef {
   void* data = nullptr;
   index_t count = 0;
@@ -79,6 +86,29 @@ struct BufferRef {
   BufferRef part(index_t first, index_t elements) const {
     return {static_cast<std::byte*>(data) + first * size_of(dtype), elements, dtype, where};
   }
+};
+
+/// A ConstBufferRef for calls that return before they are complete. It cannot be made from a
+/// temporary container, whose memory would be gone when the call reads it.
+struct AsyncConstBufferRef : ConstBufferRef {
+  template <Communicable T>
+  AsyncConstBufferRef(const T* first, index_t elements, Device device = Device::cpu())
+      : ConstBufferRef(first, elements, device) {}
+  AsyncConstBufferRef(const ConstBufferRef& ref) : ConstBufferRef(ref) {}
+  AsyncConstBufferRef(const BufferRef& ref) : ConstBufferRef(ref) {}
+  template <detail::OutlivesCall R>
+    requires std::constructible_from<ConstBufferRef, R&> AsyncConstBufferRef(R&& range)
+        : ConstBufferRef(range) {}
+};
+
+/// A BufferRef for calls that return before they are complete; see AsyncConstBufferRef.
+struct AsyncBufferRef : BufferRef {
+  template <Communicable T>
+  AsyncBufferRef(T* first, index_t elements, Device device = Device::cpu())
+      : BufferRef(first, elements, device) {}
+  AsyncBufferRef(const BufferRef& ref) : BufferRef(ref) {}
+  template <detail::OutlivesCall R>
+    requires std::constructible_from<BufferRef, R&> AsyncBufferRef(R&& range) : BufferRef(range) {}
 };
 
 }  // namespace weft

@@ -6,21 +6,22 @@
 #include <vector>
 
 namespace weft {
+namespace detail {
+class PeerReader;
+}
 
-/// A list of messages that are exchanged together, without order or deadlock between them, as often
-/// as it is started. Between each pair of ranks, messages match in the order they were added.
+/// A list of messages that are exchanged together, without order or deadlock between them. It can
+/// be started any number of times. Between two ranks, messages match in the order they were added.
 class MessageBatch {
  public:
   explicit MessageBatch(Comm comm) : comm_(std::move(comm)) {}
 
-  MessageBatch& send(ConstBufferRef data, int to);
-  MessageBatch& recv(BufferRef data, int from);
-  /// Instead of receiving a message as long as `like`; see Comm::start_read.
-  MessageBatch& read(BufferRef like, int from, PeerReader& reader);
-  /// From now on the message that was added as number `index` of all sends is taken from `data`.
+  MessageBatch& send(AsyncConstBufferRef data, int to);
+  MessageBatch& recv(AsyncBufferRef data, int from);
+  /// From now on, send number `index` of this batch reads from `data`.
   void redirect_send(std::size_t index, const void* data) { sends_.at(index).data.data = data; }
 
-  /// Begins all messages. The memory must not be touched before finish().
+  /// Starts all messages. Their memory must not be accessed before finish().
   void start();
   /// Returns when all messages of start() have arrived.
   void finish();
@@ -30,6 +31,7 @@ class MessageBatch {
   }
 
  private:
+  friend struct detail::CommAccess;
   struct Send {
     ConstBufferRef data;
     int to;
@@ -37,7 +39,7 @@ class MessageBatch {
   struct Recv {
     BufferRef data;
     int from;
-    PeerReader* reader;  // null: into `data`
+    detail::PeerReader* reader;  // null: into `data`
   };
 
   Comm comm_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weft/comm/comm.hpp>
+#include <weft/comm/format.hpp>
 
 #include <fmt/core.h>
 

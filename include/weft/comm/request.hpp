@@ -1,43 +1,33 @@
 #pragma once
 
-#include <weft/comm/stats.hpp>
-#include <weft/comm/transport.hpp>
-
-#include <memory>
-
 namespace weft {
 namespace detail {
+struct CommAccess;
 struct CommState;
-struct Staging;
+struct PendingCall;
 }  // namespace detail
 
-/// A call that was started and may still be running. Waits when destroyed, so that the memory it
-/// works on may be released after it. What goes wrong there is thrown by the next call on its
-/// communicator, or in the end by launch. Where it is destroyed by an exception it does not wait:
-/// the call is given up, which ends the communicator on all ranks.
+/// A nonblocking call that may still be running. The destructor waits for it, so that the memory it
+/// uses may be released afterwards; an error of that wait is thrown by the next call on the
+/// communicator, or by launch at the end. When an exception destroys the request, it does not wait:
+/// the call is abandoned, which aborts the communicator on all ranks.
 class [[nodiscard]] Request {
  public:
-  Request();
-  /// Made by Comm.
-  Request(std::shared_ptr<detail::CommState> state, Transport& transport, CallKind kind,
-          Ticket ticket, std::unique_ptr<detail::Staging> staging);
-  Request(Request&&) noexcept;
+  Request() = default;
+  Request(Request&& other) noexcept;
   Request& operator=(Request&& other) noexcept;
   ~Request();
 
-  /// True when the call is complete.
+  /// True if the call is complete.
   bool test();
-  /// Returns when the call is complete; throws what went wrong in it.
+  /// Returns when the call is complete; throws its error.
   void wait();
 
  private:
-  void complete();
+  friend struct detail::CommAccess;
+  explicit Request(detail::PendingCall& call) : call_(&call) {}
 
-  std::shared_ptr<detail::CommState> state_;  // null when complete
-  Transport* transport_ = nullptr;            // one of the state's
-  CallKind kind_ = CallKind::barrier;
-  Ticket ticket_;
-  std::unique_ptr<detail::Staging> staging_;
+  detail::PendingCall* call_ = nullptr;  // null when complete
 };
 
 }  // namespace weft

@@ -33,6 +33,9 @@ struct Device {
   friend constexpr bool operator==(Device, Device) = default;
 };
 
+/// "cpu", "debug" or "cuda"
+std::string_view to_string(DeviceKind kind);
+/// "cpu", "debug" or "cuda:1"
 std::string to_string(Device device);
 
 /// The tag of kernels that run on the CPU, for the devices `cpu` and `debug`.

@@ -85,6 +85,9 @@ Box intersect(const Box& a, const Box& b);
 /// Negative axes count from the end, as in NumPy. Throws ArgumentError when out of range.
 int normalize_axis(int axis, int ndim, const char* where);
 
+/// "(3, 4)"
 std::string to_string(const Index& index);
+/// "(2, 3) at (0, 5)"
+std::string to_string(const Box& box);
 
 }  // namespace weft

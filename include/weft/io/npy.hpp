@@ -7,36 +7,34 @@
 
 namespace weft {
 
-/// What a .npy file says about its array.
+/// The header of a .npy file.
 struct NpyInfo {
-  /// Of NumPy's types, those of DType; bool is u8.
+  /// bool is u8.
   DType dtype = DType::f64;
   Shape shape;
-  /// The first index runs fastest, not the last.
+  /// Fortran order: the first index is contiguous.
   bool fortran_order = false;
-  /// Where the elements begin, in bytes.
+  /// The offset of the elements in bytes.
   index_t data_offset = 0;
-  /// The bytes of each number are in the order that this machine does not use.
+  /// The byte order differs from that of this machine.
   bool swapped = false;
 };
 
-/// Reads the header of a .npy file, and checks that all elements it promises are there. For one
-/// rank; not collective.
+/// Reads the header of a .npy file and checks that the file is complete. Not collective.
 NpyInfo npy_info(const std::string& path);
 
-/// Writes the global array as a .npy file in C order. Collective: every rank writes its own part
-/// where it belongs, and of a replicated array rank 0 writes its copy. All ranks must see the same
-/// file system. The file is written as `path` + ".partial" and renamed when it is complete, so
-/// after a failure, which all ranks throw as an AgreedError, an older file is as it was. Stacks and
-/// layouts within groups, which have several arrays, are refused.
+/// Writes the global array as a .npy file in C order. Collective: every rank writes its own part,
+/// rank 0 alone a replicated array. All ranks must see the same file system. The file is written
+/// under a temporary name and renamed when it is complete: after a failure, which all ranks throw
+/// as an AgreedError, an existing file is unchanged. Stacks and layouts within groups, which have
+/// several arrays, are refused.
 template <Scalar T>
-void write_npy(const std::string& path, const DistributedArray<T>& x);
+void write_npy(const std::string& path, const ConstArrayView<T>& x);
 
-/// Reads a .npy file into an array of this layout, whose shape must be that of the file.
-/// Collective: every rank reads its own part. Numbers of another type are converted if all of them
-/// arrive exactly: to more digits, from whole to real, from real to complex. 64-bit integers are
-/// read as doubles if their values allow it. What any rank complains about, all ranks throw as an
-/// AgreedError.
+/// Reads a .npy file into an array of this layout, which must have the shape of the file.
+/// Collective: every rank reads its own part. Values are converted if the conversion is exact: to
+/// higher precision, from integer to real, from real to complex; 64-bit integers to double if their
+/// values allow it. If any rank fails, all ranks throw the same AgreedError.
 template <Scalar T>
 DistributedArray<T> read_npy(const std::string& path, const Layout& layout);
 

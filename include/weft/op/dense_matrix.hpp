@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// A matrix that every rank has whole, in row-major order.
+/// A dense matrix in row-major order, replicated on every rank.
 template <Scalar T>
 struct DenseMatrix {
   index_t rows = 0;
@@ -25,9 +25,10 @@ struct DenseMatrix {
   }
 };
 
-/// The matrix of an operator between the global arrays in row-major order; of a stack, one part
-/// after the other. Applies the operator to each unit vector: for small ones, to look at and to
-/// test. Maps of complex arrays that are linear over real numbers only have no such matrix.
+/// The matrix of an operator. Rows and columns index the global arrays in row-major order, the
+/// parts of a stack one after the other. Applies the operator to every unit vector, so it is meant
+/// for tests and small operators. Throws for maps of complex arrays that are only real-linear,
+/// which have no complex matrix. Collective.
 template <Scalar D, Scalar R>
 DenseMatrix<R> todense(const LinearOperator<D, R>& a);
 

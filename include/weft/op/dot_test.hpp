@@ -9,17 +9,18 @@
 namespace weft {
 
 struct DotTestOptions {
+  /// Seed of the random vectors.
   std::uint64_t seed = 1;
-  /// Of the relative error; 0 takes 100 times the precision of the scalars.
+  /// Bound for the relative error; 0 means 100 times the machine epsilon of the scalars.
   double tolerance = 0;
 };
 
 struct DotTestResult {
-  /// <A x, y> and <x, Aᴴ y>; their real parts only, unless the operator is complex linear.
+  /// <A x, y> and <x, Aᴴ y>; only their real parts unless the operator is complex-linear.
   std::complex<double> forward;
   std::complex<double> adjoint;
-  /// Their difference, relative to the norms of the vectors, which bound both; or, if intermediate
-  /// results cancel, to the size of those, estimated from rounding errors.
+  /// |<A x, y> - <x, Aᴴ y>| relative to max(|A x| |y|, |x| |Aᴴ y|). If intermediate results of the
+  /// operator cancel, relative to their size, which is estimated from rounding errors.
   double error = 0;
   double tolerance = 0;
 
@@ -29,9 +30,10 @@ struct DotTestResult {
 
 std::string to_string(const DotTestResult& result);
 
-/// Checks adjoint() against forward() with random vectors that do not depend on the number of
-/// ranks. Collective; all ranks (of a group) get the same result. Applies the operator once each
-/// way, and twice more if that fails, to estimate rounding errors.
+/// Checks adjoint() against forward() with random vectors: <A x, y> = <x, Aᴴ y>. The vectors do not
+/// depend on the number of ranks. Collective; all ranks (of a group) get the same result. Applies
+/// forward and adjoint once each, and twice more to estimate rounding errors if that fails. PyLops:
+/// dottest.
 template <Scalar D, Scalar R>
 DotTestResult dot_test(const LinearOperator<D, R>& a, const DotTestOptions& options = {});
 

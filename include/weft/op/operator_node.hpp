@@ -11,35 +11,34 @@
 
 namespace weft {
 
-/// How the result of an operator is put into its output: y = alpha A x + beta y. With beta = 0, y
-/// is not read.
+/// The coefficients of y = alpha A x + beta y. With beta = 0, y is not read.
 template <Scalar T>
 struct Update {
   T alpha;
   T beta;
 
-  Update(Coefficient<T> of_result = 1, Coefficient<T> of_output = 0)
-      : alpha(of_result.value), beta(of_output.value) {}
-  /// y = A x, and nothing else.
+  Update(Coefficient<T> alpha_ = 1, Coefficient<T> beta_ = 0)
+      : alpha(alpha_.value), beta(beta_.value) {}
+  /// y = A x: alpha = 1 and beta = 0.
   bool is_plain() const { return alpha == T{1} && beta == T{}; }
 };
 
-/// What one application costs this rank; NaN where that is not known.
+/// The cost of one application on this rank; NaN means unknown.
 struct Cost {
   double flops = 0;
-  /// Read and written in memory.
+  /// Bytes read from and written to memory.
   double bytes = 0;
-  /// Sends, and calls that all ranks make together.
+  /// Point-to-point sends and collective calls.
   double messages = 0;
 
   static Cost unknown();
   Cost& operator+=(const Cost& other);
 };
 
-/// What is known of an operator whatever its types are.
+/// The part of a node that does not depend on its scalar types.
 class AnyOperatorNode {
  public:
-  /// What the algebra simplifies.
+  /// Structure that the algebra uses to simplify expressions.
   enum class Structure : std::uint8_t { general, zero, identity };
 
   AnyOperatorNode(std::string name, Layout domain, Layout range, DType domain_type,
@@ -59,17 +58,18 @@ class AnyOperatorNode {
   DType domain_type() const { return domain_type_; }
   DType range_type() const { return range_type_; }
 
-  /// The operators that this one is made of.
+  /// The operands of this operator in the expression tree.
   virtual std::vector<const AnyOperatorNode*> children() const { return {}; }
-  /// Of one forward on this rank; by default that of the children, and unknown without them.
+  /// Cost of one forward on this rank. By default the sum over the children, or unknown if there
+  /// are none.
   virtual Cost cost() const;
-  /// Of one adjoint; by default that of the children's, or the same as forward.
+  /// Cost of one adjoint. By default the sum over the children, or cost() if there are none.
   virtual Cost adjoint_cost() const;
-  /// It can be recorded in a CUDA graph: it neither waits for the device nor reads from it. By
-  /// default if the children can.
+  /// Whether it can be captured in a CUDA graph: it neither synchronizes with the device nor reads
+  /// values back. By default whether all children can.
   virtual bool capturable() const;
-  /// A (a x) = a A x for complex a, too. By default if domain and range are complex and the
-  /// children are linear in this sense.
+  /// Whether A (c x) = c A x also holds for complex c. By default whether domain and range are
+  /// complex and all children are complex-linear.
   virtual bool is_complex_linear() const;
   virtual Structure structure() const { return Structure::general; }
 
@@ -84,8 +84,8 @@ class AnyOperatorNode {
 template <Scalar D, Scalar R>
 class LinearOperator;
 
-/// What an operator does: the class to derive from. Nodes are immutable but for workspaces, which
-/// they allocate when they are made, so that applying them allocates nothing.
+/// The implementation of an operator: derive from this class to add one. Nodes are immutable except
+/// for workspaces, which constructors allocate, so that forward and adjoint allocate nothing.
 template <Scalar D, Scalar R = D>
 class OperatorNode : public AnyOperatorNode {
  public:
@@ -95,21 +95,21 @@ class OperatorNode : public AnyOperatorNode {
       : AnyOperatorNode(std::move(name), std::move(domain), std::move(range), dtype_of<D>,
                         dtype_of<R>) {}
 
-  /// y = alpha A x + beta y. The caller has checked that the arrays have the right layouts and do
-  /// not overlap. Waits for no device.
-  virtual void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
+  /// y = alpha A x + beta y. LinearOperator has checked layouts, and that x and y do not overlap.
+  /// Does not synchronize with the device.
+  virtual void forward(const ConstArrayView<D>& x, const ArrayView<R>& y,
                        Update<R> update) const = 0;
   /// x = alpha Aᴴ y + beta x, where Re<A x, y> = Re<x, Aᴴ y>.
-  virtual void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
+  virtual void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x,
                        Update<D> update) const = 0;
-  /// AᴴA where there is something simpler than applying the one after the other.
+  /// AᴴA if it has a simpler form than the product of adjoint and operator.
   virtual std::optional<LinearOperator<D, D>> normal() const;
 };
 
 }  // namespace weft
 
-/// Expands M once per pair of scalars that operators map between: the same, or the real and the
-/// complex one of the same precision.
+/// Expands M(D, R) for every pair of domain and range scalars: equal ones, and real with complex of
+/// the same precision.
 #define WEFT_FOR_EACH_OPERATOR(M)               \
   M(float, float)                               \
   M(double, double)                             \

@@ -4,13 +4,14 @@
 #include <weft/solve/solver.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace weft {
 
 template <Scalar T>
 struct CgOptions {
   /// The first iterate; zero if not given.
-  std::optional<DistributedArray<T>> x0 = {};
+  std::optional<ConstArrayView<T>> x0 = {};
   /// M: Hermitian, positive definite, and close to the inverse of A.
   std::optional<LinearOperator<T>> preconditioner = {};
   /// Uses one collective call per iteration instead of two, at the cost of one more array and one
@@ -26,14 +27,18 @@ struct CgOptions {
 template <Scalar T>
 class Cg final : public Solver<T> {
  public:
-  /// Move y in to avoid a copy.
+  /// Copies y, unless it is moved in.
   Cg(const LinearOperator<T>& a, DistributedArray<T> y, const SolverOptions& options = {},
+     const CgOptions<T>& cg_options = {})
+      : Cg(a, ConstArrayView<T>(std::move(y)), options, cg_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options = {},
      const CgOptions<T>& cg_options = {});
 };
 
 /// Runs Cg until it stops.
 template <Scalar T>
-Solution<T> cg(const LinearOperator<T>& a, const DistributedArray<T>& y,
+Solution<T> cg(const LinearOperator<T>& a, const ConstArrayView<T>& y,
                const SolverOptions& options = {}, const CgOptions<T>& cg_options = {});
 
 }  // namespace weft

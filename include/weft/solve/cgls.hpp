@@ -4,6 +4,7 @@
 #include <weft/solve/solver.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace weft {
 
@@ -12,7 +13,7 @@ struct CglsOptions {
   /// Weight of the damping term damp² |x|². It damps x, not x - x0.
   double damp = 0;
   /// The first iterate; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   /// M: Hermitian, positive definite, and close to the inverse of AᴴA + damp².
   std::optional<LinearOperator<D>> preconditioner = {};
 };
@@ -24,14 +25,18 @@ struct CglsOptions {
 template <Scalar D, Scalar R>
 class Cgls final : public Solver<D> {
  public:
-  /// Move y in to avoid a copy.
+  /// Copies y, unless it is moved in.
   Cgls(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options = {},
+       const CglsOptions<D>& cgls_options = {})
+      : Cgls(a, ConstArrayView<R>(std::move(y)), options, cgls_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, const SolverOptions& options = {},
        const CglsOptions<D>& cgls_options = {});
 };
 
 /// Runs Cgls until it stops.
 template <Scalar D, Scalar R>
-Solution<D> cgls(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> cgls(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options = {}, const CglsOptions<D>& cgls_options = {});
 
 }  // namespace weft

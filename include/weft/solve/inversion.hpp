@@ -17,7 +17,7 @@ template <Scalar D>
 struct Regularizer {
   LinearOperator<D> op;
   double weight = 1;
-  std::optional<DistributedArray<D>> data = {};
+  std::optional<ConstArrayView<D>> data = {};
 };
 
 template <Scalar D, Scalar R = D>
@@ -27,7 +27,7 @@ struct InversionOptions {
   /// Adds damp² |x|². It damps x, not x - x0.
   double damp = 0;
   /// The first iterate; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   /// Hermitian, positive definite, close to the inverse of AᴴW A + Σ weight² RᴴR + damp².
   std::optional<LinearOperator<D>> preconditioner = {};
 };
@@ -42,7 +42,7 @@ struct InversionOptions {
 /// is |AᴴW (y - A x) + Σ weight² Rᴴ(d - R x) - damp² x|. Residual norms in the history are those of
 /// the stacked system: their squares are the objective without the damping term.
 template <Scalar D, Scalar R>
-Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                   const std::vector<Regularizer<D>>& regularizers,
                                   const SolverOptions& options = {},
                                   const InversionOptions<D, R>& inversion_options = {});
@@ -53,7 +53,7 @@ struct NormalEquationsOptions {
   /// needed.
   std::optional<LinearOperator<R>> weight = {};
   double damp = 0;
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   std::optional<LinearOperator<D>> preconditioner = {};
 };
 
@@ -64,7 +64,7 @@ struct NormalEquationsOptions {
 /// defined as above; both norms in the history are gradient norms.
 template <Scalar D, Scalar R>
 Solution<D> normal_equations_inversion(
-    const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+    const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
     const std::vector<Regularizer<D>>& regularizers, const SolverOptions& options = {},
     const NormalEquationsOptions<D, R>& normal_equations_options = {});
 
@@ -73,7 +73,7 @@ struct PreconditionedOptions {
   /// Adds damp² |p|².
   double damp = 0;
   /// The first iterate of p; zero if not given.
-  std::optional<DistributedArray<D>> p0 = {};
+  std::optional<ConstArrayView<D>> p0 = {};
 };
 
 /// x = P p, and p.
@@ -87,7 +87,7 @@ struct PreconditionedSolution : Solution<D> {
 /// respect to p, |PᴴAᴴ(y - A x) - damp² p|. The history is that of p.
 template <Scalar D, Scalar R>
 PreconditionedSolution<D> preconditioned_inversion(
-    const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+    const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
     const std::type_identity_t<LinearOperator<D>>& p, const SolverOptions& options = {},
     const PreconditionedOptions<D>& preconditioned_options = {});
 

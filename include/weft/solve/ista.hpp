@@ -35,7 +35,7 @@ struct IstaOptions {
   /// does not test convergence while decay applies.
   std::vector<double> decay = {};
   /// The first iterate; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
 };
 
 /// The proximal gradient method, the common base of Ista and Fista. It minimises
@@ -75,7 +75,7 @@ class ProximalGradient : public Solver<D> {
   enum class Momentum : std::uint8_t { none, nesterov };
 
   ProximalGradient(const char* name, Momentum momentum, const LinearOperator<D, R>& a,
-                   DistributedArray<R> y, const SolverOptions& options,
+                   const ConstArrayView<R>& y, const SolverOptions& options,
                    const IstaOptions<D>& ista_options);
 };
 
@@ -84,11 +84,14 @@ class ProximalGradient : public Solver<D> {
 template <Scalar D, Scalar R>
 class Ista final : public ProximalGradient<D, R> {
  public:
-  /// Move y in to avoid a copy.
+  /// Copies y, unless it is moved in.
   Ista(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options = {},
        const IstaOptions<D>& ista_options = {})
-      : ProximalGradient<D, R>("ista", Ista::Momentum::none, a, std::move(y), options,
-                               ista_options) {}
+      : Ista(a, ConstArrayView<R>(std::move(y)), options, ista_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Ista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, const SolverOptions& options = {},
+       const IstaOptions<D>& ista_options = {})
+      : ProximalGradient<D, R>("ista", Ista::Momentum::none, a, y, options, ista_options) {}
 };
 
 /// ISTA with the momentum of Beck and Teboulle: z' = x' + (θ - 1) / θ' (x' - x), where
@@ -96,20 +99,23 @@ class Ista final : public ProximalGradient<D, R> {
 template <Scalar D, Scalar R>
 class Fista final : public ProximalGradient<D, R> {
  public:
-  /// Move y in to avoid a copy.
+  /// Copies y, unless it is moved in.
   Fista(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options = {},
         const IstaOptions<D>& ista_options = {})
-      : ProximalGradient<D, R>("fista", Fista::Momentum::nesterov, a, std::move(y), options,
-                               ista_options) {}
+      : Fista(a, ConstArrayView<R>(std::move(y)), options, ista_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Fista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+        const SolverOptions& options = {}, const IstaOptions<D>& ista_options = {})
+      : ProximalGradient<D, R>("fista", Fista::Momentum::nesterov, a, y, options, ista_options) {}
 };
 
 /// Runs Ista until it stops.
 template <Scalar D, Scalar R>
-Solution<D> ista(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> ista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options = {}, const IstaOptions<D>& ista_options = {});
 /// Runs Fista until it stops.
 template <Scalar D, Scalar R>
-Solution<D> fista(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> fista(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                   const SolverOptions& options = {}, const IstaOptions<D>& ista_options = {});
 
 }  // namespace weft

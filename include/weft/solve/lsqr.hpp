@@ -4,6 +4,7 @@
 #include <weft/solve/solver.hpp>
 
 #include <optional>
+#include <utility>
 
 namespace weft {
 
@@ -12,7 +13,7 @@ struct LsqrOptions {
   /// Weight of the damping term damp² |x|². It damps x, not x - x0.
   double damp = 0;
   /// The first iterate; zero if not given. Needs one more array if there is damping.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
   /// Relative errors of A and y. SolverOptions::relative_tolerance if not given, 1e-8 by default.
   std::optional<double> atol = {};
   std::optional<double> btol = {};
@@ -63,8 +64,12 @@ struct LsqrSolution : Solution<D> {
 template <Scalar D, Scalar R>
 class Lsqr final : public Solver<D> {
  public:
-  /// Move y in to avoid a copy.
+  /// Copies y, unless it is moved in.
   Lsqr(const LinearOperator<D, R>& a, DistributedArray<R> y, const SolverOptions& options = {},
+       const LsqrOptions<D>& lsqr_options = {})
+      : Lsqr(a, ConstArrayView<R>(std::move(y)), options, lsqr_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  Lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, const SolverOptions& options = {},
        const LsqrOptions<D>& lsqr_options = {});
 
   /// As of the last check.
@@ -77,7 +82,7 @@ class Lsqr final : public Solver<D> {
 
 /// Runs Lsqr until it stops.
 template <Scalar D, Scalar R>
-LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+LsqrSolution<D> lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                      const SolverOptions& options = {}, const LsqrOptions<D>& lsqr_options = {});
 
 }  // namespace weft

@@ -67,7 +67,7 @@ class AnyRecurrence {
   /// values and by the initial state. To be called in the constructor.
   void depends_on(std::string_view name, double value);
   template <Scalar T>
-  void depends_on(std::string_view name, const DistributedArray<T>& array,
+  void depends_on(std::string_view name, const ConstArrayView<T>& array,
                   Origin origin = Origin::given);
 
   /// Records a failure, unless one is already recorded, if the value is not finite.

@@ -96,10 +96,10 @@ struct Solution {
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
-  virtual void visit(std::string_view name, DistributedArray<float>& array) = 0;
-  virtual void visit(std::string_view name, DistributedArray<double>& array) = 0;
-  virtual void visit(std::string_view name, DistributedArray<std::complex<float>>& array) = 0;
-  virtual void visit(std::string_view name, DistributedArray<std::complex<double>>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<float>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<double>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<std::complex<float>>& array) = 0;
+  virtual void visit(std::string_view name, const ArrayView<std::complex<double>>& array) = 0;
   /// Scalars in device memory. The first `common` of them are the same on all ranks; the others may
   /// differ.
   virtual void visit(std::string_view name, BufferRef numbers, index_t common) = 0;
@@ -188,8 +188,7 @@ class Solver : public AnySolver {
  protected:
   /// The first iterate is x0, or zero.
   Solver(const std::string& name, const Layout& domain, const Layout& range,
-         const std::optional<DistributedArray<D>>& x0, const SolverOptions& options,
-         bool capturable);
+         const std::optional<ConstArrayView<D>>& x0, const SolverOptions& options, bool capturable);
 
  private:
   friend Recurrence<D>;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace weft {
 
@@ -37,7 +38,7 @@ struct TotalVariationOptions {
   /// Forward differences detect every jump; centered differences do not detect alternating values.
   GradientOptions gradient = detail::forward_differences();
   /// The first iterate; zero if not given.
-  std::optional<DistributedArray<D>> x0 = {};
+  std::optional<ConstArrayView<D>> x0 = {};
 };
 
 /// Minimises 1/2 |y - A x|² + mu TV(x), which favours piecewise constant models, by ADMM (split
@@ -53,15 +54,20 @@ struct TotalVariationOptions {
 template <Scalar D, Scalar R>
 class TotalVariation final : public Solver<D> {
  public:
-  /// Move y in to avoid a copy.
+  /// Copies y, unless it is moved in.
   TotalVariation(const LinearOperator<D, R>& a, DistributedArray<R> y,
+                 const SolverOptions& options = {},
+                 const TotalVariationOptions<D>& total_variation_options = {})
+      : TotalVariation(a, ConstArrayView<R>(std::move(y)), options, total_variation_options) {}
+  /// Reads y through the view; its memory must outlive the solver.
+  TotalVariation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options = {},
                  const TotalVariationOptions<D>& total_variation_options = {});
 };
 
 /// Runs TotalVariation until it stops.
 template <Scalar D, Scalar R>
-Solution<D> total_variation(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+Solution<D> total_variation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                             const SolverOptions& options = {},
                             const TotalVariationOptions<D>& total_variation_options = {});
 

@@ -13,12 +13,10 @@ class Adjoint final : public OperatorNode<R, D> {
 
   const LinearOperator<D, R>& of() const { return a_; }
 
-  void forward(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void forward(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     a_.adjoint(y, x, update);
   }
-  void adjoint(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void adjoint(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     a_.forward(x, y, update);
   }
   std::vector<const AnyOperatorNode*> children() const override { return {a_.node().get()}; }

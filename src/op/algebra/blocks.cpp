@@ -9,7 +9,7 @@ namespace {
 template <class D, class R>
 using Operators = std::vector<LinearOperator<D, R>>;
 
-/// Where an operator stands in a matrix of operators.
+/// An operator and its position in a matrix of operators.
 template <Scalar D, Scalar R>
 struct Block {
   int row;
@@ -17,8 +17,8 @@ struct Block {
   LinearOperator<D, R> a;
 };
 
-/// A matrix of operators, most of whose places may be empty. With one row or column that is not a
-/// stack, the array itself takes the place of its part 0.
+/// A sparse matrix of operators. Rows are the parts of the range, or the range itself if it is not
+/// a stack; columns are the same for the domain.
 template <Scalar D, Scalar R>
 class Blocks final : public OperatorNode<D, R> {
  public:
@@ -29,35 +29,17 @@ class Blocks final : public OperatorNode<D, R> {
         rows_are_parts_(rows_are_parts),
         columns_are_parts_(columns_are_parts) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
-    for (int row = 0; row < (rows_are_parts_ ? y.layout().part_count() : 1); ++row) {
-      DistributedArray<R>& out = rows_are_parts_ ? y.part(row) : y;
-      Update<R> next = update;
-      bool written = false;
-      for (const Block<D, R>& block : blocks_) {
-        if (block.row != row || block.a.is_zero()) continue;
-        block.a.forward(columns_are_parts_ ? x.part(block.column) : x, out, next);
-        next.beta = R{1};
-        written = true;
-      }
-      if (!written) detail::scale_or_clear(update.beta, out);
-    }
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
+    const auto apply = [&](const Block<D, R>& block, const ArrayView<R>& out, Update<R> next) {
+      block.a.forward(columns_are_parts_ ? x.part(block.column) : x, out, next);
+    };
+    sum_blocks(&Block<D, R>::row, rows_are_parts_, y, update, apply);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
-    for (int column = 0; column < (columns_are_parts_ ? x.layout().part_count() : 1); ++column) {
-      DistributedArray<D>& out = columns_are_parts_ ? x.part(column) : x;
-      Update<D> next = update;
-      bool written = false;
-      for (const Block<D, R>& block : blocks_) {
-        if (block.column != column || block.a.is_zero()) continue;
-        block.a.adjoint(rows_are_parts_ ? y.part(block.row) : y, out, next);
-        next.beta = D{1};
-        written = true;
-      }
-      if (!written) detail::scale_or_clear(update.beta, out);
-    }
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
+    const auto apply = [&](const Block<D, R>& block, const ArrayView<D>& out, Update<D> next) {
+      block.a.adjoint(rows_are_parts_ ? y.part(block.row) : y, out, next);
+    };
+    sum_blocks(&Block<D, R>::column, columns_are_parts_, x, update, apply);
   }
   std::vector<const AnyOperatorNode*> children() const override {
     std::vector<const AnyOperatorNode*> all;
@@ -66,43 +48,53 @@ class Blocks final : public OperatorNode<D, R> {
   }
 
  private:
+  /// For every part of the output, the sum of apply(block, part, update) over the blocks whose
+  /// `position` is that of the part.
+  template <Scalar T, class Apply>
+  void sum_blocks(int Block<D, R>::*position, bool has_parts, const ArrayView<T>& output,
+                  Update<T> update, Apply apply) const {
+    for (int i = 0; i < (has_parts ? output.layout().part_count() : 1); ++i) {
+      const ArrayView<T>& out = has_parts ? output.part(i) : output;
+      Update<T> next = update;
+      bool written = false;
+      for (const Block<D, R>& block : blocks_) {
+        if (block.*position != i || block.a.is_zero()) continue;
+        apply(block, out, next);
+        next.beta = T{1};
+        written = true;
+      }
+      if (!written) detail::scale_or_clear(update.beta, out);
+    }
+  }
+
   std::vector<Block<D, R>> blocks_;
   bool rows_are_parts_;
   bool columns_are_parts_;
 };
 
 template <Scalar D, Scalar R>
-void require_some(const Operators<D, R>& operators, const char* where) {
-  require(!operators.empty(), "{}: there must be at least one operator", where);
+void require_nonempty(const Operators<D, R>& operators, const char* who) {
+  require(!operators.empty(), "{}: got no operators; pass at least one", who);
+}
+
+/// &LinearOperator<D, R>::domain or &LinearOperator<D, R>::range.
+template <Scalar D, Scalar R>
+using LayoutGetter = const Layout& (LinearOperator<D, R>::*)() const;
+
+template <Scalar D, Scalar R>
+void require_same(LayoutGetter<D, R> layout_of, const LinearOperator<D, R>& a,
+                  const LinearOperator<D, R>& b, const char* who) {
+  if ((a.*layout_of)() == (b.*layout_of)()) return;
+  const char* name = layout_of == &LinearOperator<D, R>::domain ? "domain" : "range";
+  refuse("{} of {} and {}: {}", who, a.name(), b.name(),
+         detail::difference(fmt::format("the first has {}", name), (a.*layout_of)(),
+                            fmt::format("the second has {}", name), (b.*layout_of)()));
 }
 
 template <Scalar D, Scalar R>
-void require_same_domain(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b,
-                         const char* where) {
-  if (a.domain() == b.domain()) return;
-  refuse("{} of {} and {}: {}", where, a.name(), b.name(),
-         detail::difference("one takes", a.domain(), "the other takes", b.domain()));
-}
-
-template <Scalar D, Scalar R>
-void require_same_range(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b,
-                        const char* where) {
-  if (a.range() == b.range()) return;
-  refuse("{} of {} and {}: {}", where, a.name(), b.name(),
-         detail::difference("one gives", a.range(), "the other gives", b.range()));
-}
-
-template <Scalar D, Scalar R>
-Layout stack_of_domains(const Operators<D, R>& operators) {
+Layout stack_of(LayoutGetter<D, R> layout_of, const Operators<D, R>& operators) {
   std::vector<Layout> parts;
-  for (const auto& a : operators) parts.push_back(a.domain());
-  return Layout::stack(std::move(parts));
-}
-
-template <Scalar D, Scalar R>
-Layout stack_of_ranges(const Operators<D, R>& operators) {
-  std::vector<Layout> parts;
-  for (const auto& a : operators) parts.push_back(a.range());
+  for (const auto& a : operators) parts.push_back((a.*layout_of)());
   return Layout::stack(std::move(parts));
 }
 
@@ -110,59 +102,62 @@ Layout stack_of_ranges(const Operators<D, R>& operators) {
 
 template <Scalar D, Scalar R>
 LinearOperator<D, R> vstack(const Operators<D, R>& operators) {
-  require_some(operators, "vstack");
+  require_nonempty(operators, "vstack");
   std::vector<Block<D, R>> blocks;
   for (const auto& a : operators) {
-    require_same_domain(operators.front(), a, "vstack");
+    require_same(&LinearOperator<D, R>::domain, operators.front(), a, "vstack");
     blocks.push_back({static_cast<int>(blocks.size()), 0, a});
   }
   return make_operator<Blocks<D, R>>("vstack", operators.front().domain(),
-                                     stack_of_ranges(operators), blocks, true, false);
+                                     stack_of(&LinearOperator<D, R>::range, operators), blocks,
+                                     true, false);
 }
 
 template <Scalar D, Scalar R>
 LinearOperator<D, R> hstack(const Operators<D, R>& operators) {
-  require_some(operators, "hstack");
+  require_nonempty(operators, "hstack");
   std::vector<Block<D, R>> blocks;
   for (const auto& a : operators) {
-    require_same_range(operators.front(), a, "hstack");
+    require_same(&LinearOperator<D, R>::range, operators.front(), a, "hstack");
     blocks.push_back({0, static_cast<int>(blocks.size()), a});
   }
-  return make_operator<Blocks<D, R>>("hstack", stack_of_domains(operators),
+  return make_operator<Blocks<D, R>>("hstack", stack_of(&LinearOperator<D, R>::domain, operators),
                                      operators.front().range(), blocks, false, true);
 }
 
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block_diag(const Operators<D, R>& operators) {
-  require_some(operators, "block_diag");
+  require_nonempty(operators, "block_diag");
   std::vector<Block<D, R>> blocks;
   for (const auto& a : operators) {
-    const int place = static_cast<int>(blocks.size());
-    blocks.push_back({place, place, a});
+    const int position = static_cast<int>(blocks.size());
+    blocks.push_back({position, position, a});
   }
-  return make_operator<Blocks<D, R>>("block_diag", stack_of_domains(operators),
-                                     stack_of_ranges(operators), blocks, true, true);
+  return make_operator<Blocks<D, R>>(
+      "block_diag", stack_of(&LinearOperator<D, R>::domain, operators),
+      stack_of(&LinearOperator<D, R>::range, operators), blocks, true, true);
 }
 
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block(const std::vector<Operators<D, R>>& rows) {
-  require(!rows.empty() && !rows.front().empty(), "block: there must be at least one operator");
+  require(!rows.empty() && !rows.front().empty(), "block: got no operators; pass at least one");
   std::vector<Block<D, R>> blocks;
-  Operators<D, R> first_of_rows;
+  Operators<D, R> row_heads;
   for (const Operators<D, R>& row : rows) {
-    require(row.size() == rows.front().size(),
-            "block: a row has {} operators, but the first row has {}; fill up with zero()",
-            row.size(), rows.front().size());
+    require(
+        row.size() == rows.front().size(),
+        "block: got a row of {} operators, but the first row has {}; use zero() for empty blocks",
+        row.size(), rows.front().size());
     for (std::size_t column = 0; column < row.size(); ++column) {
-      require_same_range(row.front(), row[column], "block");
-      require_same_domain(rows.front()[column], row[column], "block");
-      blocks.push_back(
-          {static_cast<int>(first_of_rows.size()), static_cast<int>(column), row[column]});
+      require_same(&LinearOperator<D, R>::range, row.front(), row[column], "block");
+      require_same(&LinearOperator<D, R>::domain, rows.front()[column], row[column], "block");
+      blocks.push_back({static_cast<int>(row_heads.size()), static_cast<int>(column), row[column]});
     }
-    first_of_rows.push_back(row.front());
+    row_heads.push_back(row.front());
   }
-  return make_operator<Blocks<D, R>>("block", stack_of_domains(rows.front()),
-                                     stack_of_ranges(first_of_rows), blocks, true, true);
+  return make_operator<Blocks<D, R>>("block", stack_of(&LinearOperator<D, R>::domain, rows.front()),
+                                     stack_of(&LinearOperator<D, R>::range, row_heads), blocks,
+                                     true, true);
 }
 
 #define INSTANTIATE(D, R)                                           \

@@ -13,29 +13,31 @@ namespace {
 template <class D, class R>
 using Operators = std::vector<LinearOperator<D, R>>;
 
-/// Views of consecutive pieces of memory as arrays of given layouts, made once.
+/// Consecutive pieces of an array's memory as arrays of given layouts.
 template <Scalar T>
 class Pieces {
  public:
   void add(const Layout& layout) {
-    arrays_.push_back(DistributedArray<T>::unbound_view(layout));
-    offsets_.push_back(count_);
-    count_ += layout.local_count();
+    pieces_.push_back({layout, end_, layout.local_count()});
+    end_ += layout.local_count();
   }
-  index_t count() const { return count_; }
-  /// Piece i of x.
-  DistributedArray<T>& of(DistributedArray<T>& x, std::size_t i) {
-    arrays_[i].rebind(x.data() + offsets_[i]);
-    return arrays_[i];
+  ArrayView<T> of(const ArrayView<T>& x, std::size_t i) const {
+    const auto& [layout, offset, count] = pieces_[i];
+    return {layout, x.data() + offset, count};
   }
-  const DistributedArray<T>& of(const DistributedArray<T>& x, std::size_t i) {
-    return of(const_cast<DistributedArray<T>&>(x), i);
+  ConstArrayView<T> of(const ConstArrayView<T>& x, std::size_t i) const {
+    const auto& [layout, offset, count] = pieces_[i];
+    return {layout, x.data() + offset, count};
   }
 
  private:
-  std::vector<DistributedArray<T>> arrays_;
-  std::vector<index_t> offsets_;
-  index_t count_ = 0;
+  struct Piece {
+    Layout layout;
+    index_t offset;
+    index_t count;
+  };
+  std::vector<Piece> pieces_;
+  index_t end_ = 0;
 };
 
 template <Scalar D, Scalar R>
@@ -45,7 +47,7 @@ std::vector<const AnyOperatorNode*> nodes_of(const Operators<D, R>& operators) {
   return nodes;
 }
 
-/// A rank may have no operator, which costs nothing.
+/// The sum of costs; 0 for a rank without operators.
 template <Scalar D, Scalar R>
 Cost cost_of(const Operators<D, R>& operators) {
   Cost total;
@@ -53,6 +55,7 @@ Cost cost_of(const Operators<D, R>& operators) {
   return total;
 }
 
+/// block_diag over a communicator.
 template <Scalar D, Scalar R>
 class DiagonalOverRanks final : public OperatorNode<D, R> {
  public:
@@ -66,14 +69,12 @@ class DiagonalOverRanks final : public OperatorNode<D, R> {
     }
   }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       mine_[i].forward(in_domain_.of(x, i), in_range_.of(y, i), update);
     }
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       mine_[i].adjoint(in_range_.of(y, i), in_domain_.of(x, i), update);
     }
@@ -83,10 +84,11 @@ class DiagonalOverRanks final : public OperatorNode<D, R> {
 
  private:
   Operators<D, R> mine_;
-  mutable Pieces<D> in_domain_;
-  mutable Pieces<R> in_range_;
+  Pieces<D> in_domain_;
+  Pieces<R> in_range_;
 };
 
+/// vstack over a communicator.
 template <Scalar D, Scalar R>
 class StackOverRanks final : public OperatorNode<D, R> {
  public:
@@ -98,15 +100,13 @@ class StackOverRanks final : public OperatorNode<D, R> {
     for (const auto& a : mine_) in_range_.add(a.range());
   }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     for (std::size_t i = 0; i < mine_.size(); ++i) {
       mine_[i].forward(whole_domain_.of(x, 0), in_range_.of(y, i), update);
     }
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
-    // All ranks have the same x. One of them brings it into the sum.
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
+    // x is replicated: only rank 0 adds beta x to the sum over ranks.
     const Comm& comm = this->domain().comm();
     if (comm.rank() != 0) update.beta = D{};
     bool written = false;
@@ -129,12 +129,12 @@ class StackOverRanks final : public OperatorNode<D, R> {
 
  private:
   Operators<D, R> mine_;
-  mutable Pieces<D> whole_domain_;
-  mutable Pieces<R> in_range_;
+  Pieces<D> whole_domain_;
+  Pieces<R> in_range_;
 };
 
-/// A layout as numbers: its shape, after the number of axes; of a stack its parts, after minus
-/// their number.
+/// Appends a layout as numbers: the number of axes and the shape, or for a stack minus the number
+/// of parts and the parts.
 void encode(const Layout& layout, std::vector<index_t>& code) {
   if (!layout.is_stack()) {
     code.push_back(layout.ndim());
@@ -145,7 +145,7 @@ void encode(const Layout& layout, std::vector<index_t>& code) {
   for (int index = 0; index < layout.part_count(); ++index) encode(layout.part(index), code);
 }
 
-/// The replicated layout that `code` begins with, which is taken off it.
+/// Decodes the first layout in `code` as a replicated layout, and removes it from `code`.
 Layout replicated_from(const Comm& comm, Device device, std::span<const index_t>& code) {
   const index_t head = code.front();
   code = code.subspan(1);
@@ -161,27 +161,27 @@ Layout replicated_from(const Comm& comm, Device device, std::span<const index_t>
   return Layout::stack(std::move(parts));
 }
 
-/// What is wrong with the operators of this rank, if anything.
+/// The error in the operators of this rank; empty if there is none.
 template <Scalar D, Scalar R>
-std::string complaint_about(const Operators<D, R>& mine, const char* where, bool same_domain) {
+std::string error_in(const Operators<D, R>& mine, const char* who, bool same_domain) {
   for (const auto& a : mine) {
     for (const Layout& layout : {a.domain(), a.range()}) {
       if (layout.comm().size() > 1) {
         return fmt::format(
             "{}: {} is on {}, but only operators on local layouts can be put "
             "together over a communicator",
-            where, a.name(), layout.describe());
+            who, a.name(), to_string(layout));
       }
       if (!(layout.device() == mine.front().domain().device())) {
-        return fmt::format("{}: {} is on {}, but {} is on {}", where, a.name(),
+        return fmt::format("{}: {} is on {}, but {} is on {}", who, a.name(),
                            to_string(layout.device()), mine.front().name(),
                            to_string(mine.front().domain().device()));
       }
     }
     if (same_domain && !(a.domain() == mine.front().domain())) {
-      return fmt::format(
-          "{} of {} and {}: {}", where, mine.front().name(), a.name(),
-          detail::difference("one takes", mine.front().domain(), "the other takes", a.domain()));
+      return fmt::format("{} of {} and {}: {}", who, mine.front().name(), a.name(),
+                         detail::difference("the first has domain", mine.front().domain(),
+                                            "the second has domain", a.domain()));
     }
   }
   return {};
@@ -192,7 +192,7 @@ Device device_of(const Comm& comm, const Operators<D, R>& mine) {
   return mine.empty() ? comm.device() : mine.front().domain().device();
 }
 
-/// The ranks' memory one after the other.
+/// A one-dimensional layout with `mine` elements on this rank.
 Layout concatenated(const Comm& comm, Device device, index_t mine) {
   std::vector<index_t> extents(static_cast<std::size_t>(comm.size()));
   comm.all_gather(ConstBufferRef(&mine, 1), extents);
@@ -200,21 +200,16 @@ Layout concatenated(const Comm& comm, Device device, index_t mine) {
   return Layout::scatter(comm, {total}, 0, extents).on(device);
 }
 
+/// The number of elements in all domains or in all ranges, as `side` says.
 template <Scalar D, Scalar R>
-index_t elements_of_domains(const Operators<D, R>& operators) {
+index_t elements_of(const Layout& (LinearOperator<D, R>::*side)() const,
+                    const Operators<D, R>& operators) {
   index_t total = 0;
-  for (const auto& a : operators) total += a.domain().count();
+  for (const auto& a : operators) total += (a.*side)().count();
   return total;
 }
 
-template <Scalar D, Scalar R>
-index_t elements_of_ranges(const Operators<D, R>& operators) {
-  index_t total = 0;
-  for (const auto& a : operators) total += a.range().count();
-  return total;
-}
-
-/// The domain that the operators of all ranks have in common, replicated.
+/// The common domain of the operators of all ranks, replicated. Collective.
 template <Scalar D, Scalar R>
 Layout common_domain(const Comm& comm, const Operators<D, R>& mine) {
   std::vector<index_t> code;
@@ -238,9 +233,10 @@ Layout common_domain(const Comm& comm, const Operators<D, R>& mine) {
   Layout domain = domain_of(first);
   for (int rank = first + 1; rank < comm.size(); ++rank) {
     if (parts.count(rank) == 0 || domain_of(rank) == domain) continue;
-    refuse("vstack over {} ranks: {}", comm.size(),
-           detail::difference(fmt::format("operators of rank {} take", first), domain,
-                              fmt::format("those of rank {} take", rank), domain_of(rank)));
+    refuse(
+        "vstack over {} ranks: {}", comm.size(),
+        detail::difference(fmt::format("operators of rank {} have domain", first), domain,
+                           fmt::format("operators of rank {} have domain", rank), domain_of(rank)));
   }
   return domain;
 }
@@ -249,18 +245,20 @@ Layout common_domain(const Comm& comm, const Operators<D, R>& mine) {
 
 template <Scalar D, Scalar R>
 LinearOperator<D, R> block_diag(const Comm& comm, const Operators<D, R>& mine) {
-  comm.agree(complaint_about(mine, "block_diag", false));
+  comm.agree(error_in(mine, "block_diag", false));
   const Device device = device_of(comm, mine);
-  const Layout domain = concatenated(comm, device, elements_of_domains(mine));
-  const Layout range = concatenated(comm, device, elements_of_ranges(mine));
+  const Layout domain =
+      concatenated(comm, device, elements_of(&LinearOperator<D, R>::domain, mine));
+  const Layout range = concatenated(comm, device, elements_of(&LinearOperator<D, R>::range, mine));
   return make_operator<DiagonalOverRanks<D, R>>(domain, range, mine);
 }
 
 template <Scalar D, Scalar R>
 LinearOperator<D, R> vstack(const Comm& comm, const Operators<D, R>& mine) {
-  comm.agree(complaint_about(mine, "vstack", true));
+  comm.agree(error_in(mine, "vstack", true));
   const Layout domain = common_domain(comm, mine);
-  const Layout range = concatenated(comm, device_of(comm, mine), elements_of_ranges(mine));
+  const Layout range =
+      concatenated(comm, device_of(comm, mine), elements_of(&LinearOperator<D, R>::range, mine));
   return make_operator<StackOverRanks<D, R>>(domain, range, mine);
 }
 

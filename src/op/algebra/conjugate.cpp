@@ -12,48 +12,46 @@ Update<T> conj_of(Update<T> update) {
   return update;
 }
 
-/// x -> conj(A conj(x)). The output is conjugated in its place, before and after.
+/// y = conj(A conj(x)). The output is conjugated in place, before (if it is read) and after A.
 template <Scalar D, Scalar R>
 class Conjugated final : public OperatorNode<D, R> {
  public:
   explicit Conjugated(const LinearOperator<D, R>& a)
       : OperatorNode<D, R>("conjugate", a.domain(), a.range()), a_(a) {
-    if constexpr (is_complex<D>) in_domain_.emplace(a.domain(), uninitialized);
-    if constexpr (is_complex<R>) in_range_.emplace(a.range(), uninitialized);
+    if constexpr (is_complex<D>) domain_scratch_.emplace(a.domain(), uninitialized);
+    if constexpr (is_complex<R>) range_scratch_.emplace(a.range(), uninitialized);
   }
 
   const LinearOperator<D, R>& of() const { return a_; }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     if (update.beta != R{}) conjugate_in_place(y);
-    a_.forward(conjugated(x, in_domain_), y, conj_of(update));
+    a_.forward(conjugated(x, domain_scratch_), y, conj_of(update));
     conjugate_in_place(y);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     if (update.beta != D{}) conjugate_in_place(x);
-    a_.adjoint(conjugated(y, in_range_), x, conj_of(update));
+    a_.adjoint(conjugated(y, range_scratch_), x, conj_of(update));
     conjugate_in_place(x);
   }
   std::vector<const AnyOperatorNode*> children() const override { return {a_.node().get()}; }
 
  private:
   template <Scalar T>
-  static void conjugate_in_place(DistributedArray<T>& x) {
+  static void conjugate_in_place(const ArrayView<T>& x) {
     if constexpr (is_complex<T>) conjugate(x, x);
   }
   template <Scalar T>
-  static const DistributedArray<T>& conjugated(const DistributedArray<T>& x,
-                                               std::optional<DistributedArray<T>>& room) {
-    if (!room) return x;
-    conjugate(x, *room);
-    return *room;
+  static const ConstArrayView<T>& conjugated(const ConstArrayView<T>& x,
+                                             std::optional<DistributedArray<T>>& scratch) {
+    if (!scratch) return x;
+    conjugate(x, *scratch);
+    return *scratch;
   }
 
   LinearOperator<D, R> a_;
-  mutable std::optional<DistributedArray<D>> in_domain_;
-  mutable std::optional<DistributedArray<R>> in_range_;
+  mutable std::optional<DistributedArray<D>> domain_scratch_;
+  mutable std::optional<DistributedArray<R>> range_scratch_;
 };
 
 }  // namespace

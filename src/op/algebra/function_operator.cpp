@@ -17,35 +17,34 @@ class FunctionOperator final : public OperatorNode<D, R> {
       : OperatorNode<D, R>(name, domain, range),
         forward_(std::move(forward)),
         adjoint_(std::move(adjoint)),
-        in_domain_(domain, uninitialized),
-        in_range_(range, uninitialized) {}
+        domain_scratch_(domain, uninitialized),
+        range_scratch_(range, uninitialized) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
-    apply(forward_, x, y, in_range_, update);
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
+    apply(forward_, x, y, range_scratch_, update);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
-    require(adjoint_ != nullptr, "{}: this operator was made without an adjoint", this->name());
-    apply(adjoint_, y, x, in_domain_, update);
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
+    require(adjoint_ != nullptr, "adjoint of {}: pass an adjoint function to function_operator",
+            this->name());
+    apply(adjoint_, y, x, domain_scratch_, update);
   }
-  // Nobody knows what functions do.
+  // Functions may do anything.
   bool capturable() const override { return false; }
   Cost cost() const override { return Cost::unknown(); }
 
  private:
   template <Scalar T, Scalar U>
-  static void apply(const OperatorFunction<T, U>& function, const DistributedArray<T>& in,
-                    DistributedArray<U>& out, DistributedArray<U>& room, Update<U> update) {
+  static void apply(const OperatorFunction<T, U>& function, const ConstArrayView<T>& in,
+                    const ArrayView<U>& out, DistributedArray<U>& scratch, Update<U> update) {
     if (update.is_plain()) return function(in, out);
-    function(in, room);
-    detail::put(room, out, update);
+    function(in, scratch);
+    detail::apply_update<U>(scratch, out, update);
   }
 
   OperatorFunction<D, R> forward_;
   OperatorFunction<R, D> adjoint_;
-  mutable DistributedArray<D> in_domain_;
-  mutable DistributedArray<R> in_range_;
+  mutable DistributedArray<D> domain_scratch_;
+  mutable DistributedArray<R> range_scratch_;
 };
 
 }  // namespace
@@ -54,7 +53,7 @@ template <Scalar D, Scalar R>
 LinearOperator<D, R> function_operator(const Layout& domain, const Layout& range,
                                        OperatorFunction<D, R> forward,
                                        OperatorFunction<R, D> adjoint, const std::string& name) {
-  require(forward != nullptr, "function_operator: {} has no function to go forward with", name);
+  require(forward != nullptr, "function_operator: the forward function of {} is empty", name);
   return make_operator<FunctionOperator<D, R>>(domain, range, std::move(forward),
                                                std::move(adjoint), name);
 }

@@ -13,17 +13,15 @@ class Product final : public OperatorNode<D, R> {
       : OperatorNode<D, R>("product", b.domain(), a.range()),
         a_(a),
         b_(b),
-        between_(b.range(), uninitialized) {}
+        intermediate_(b.range(), uninitialized) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
-    b_.forward(x, between_);
-    a_.forward(between_, y, update);
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
+    b_.forward(x, intermediate_);
+    a_.forward(intermediate_, y, update);
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
-    a_.adjoint(y, between_);
-    b_.adjoint(between_, x, update);
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
+    a_.adjoint(y, intermediate_);
+    b_.adjoint(intermediate_, x, update);
   }
   std::vector<const AnyOperatorNode*> children() const override {
     return {a_.node().get(), b_.node().get()};
@@ -32,7 +30,7 @@ class Product final : public OperatorNode<D, R> {
  private:
   LinearOperator<E, R> a_;
   LinearOperator<D, E> b_;
-  mutable DistributedArray<E> between_;
+  mutable DistributedArray<E> intermediate_;
 };
 
 }  // namespace
@@ -40,8 +38,9 @@ class Product final : public OperatorNode<D, R> {
 template <Scalar D, Scalar E, Scalar R>
 LinearOperator<D, R> operator*(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b) {
   if (!(a.domain() == b.range())) {
-    refuse("product of {} and {}: {}", a.name(), b.name(),
-           detail::difference("the first takes", a.domain(), "the second gives", b.range()));
+    refuse(
+        "product of {} and {}: {}", a.name(), b.name(),
+        detail::difference("the first has domain", a.domain(), "the second has range", b.range()));
   }
   if (a.is_zero() || b.is_zero()) return zero<D, R>(b.domain(), a.range());
   if constexpr (std::same_as<E, R>) {

@@ -27,22 +27,21 @@ class Scaled final : public OperatorNode<D, R> {
       : OperatorNode<D, R>(text_of(factor) + " times", a.domain(), a.range()),
         factor_(factor),
         a_(a) {
-    // Where Aᴴ does not commute with the factor, it must be applied before.
-    if (std::imag(factor) != 0 && !a.is_complex_linear()) before_.emplace(a.range(), uninitialized);
+    // A real-linear Aᴴ does not commute with a complex factor, which must be applied first.
+    if (std::imag(factor) != 0 && !a.is_complex_linear())
+      scaled_input_.emplace(a.range(), uninitialized);
   }
 
   R factor() const { return factor_; }
   const LinearOperator<D, R>& of() const { return a_; }
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     a_.forward(x, y, {update.alpha * factor_, update.beta});
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
-    if (before_) {
-      axpby(detail::conj_of(factor_), y, 0, *before_);
-      a_.adjoint(*before_, x, update);
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
+    if (scaled_input_) {
+      axpby(detail::conj_of(factor_), y, 0, *scaled_input_);
+      a_.adjoint(*scaled_input_, x, update);
     } else if constexpr (is_complex<D> && is_complex<R>) {
       a_.adjoint(y, x, {update.alpha * std::conj(factor_), update.beta});
     } else {
@@ -57,7 +56,7 @@ class Scaled final : public OperatorNode<D, R> {
  private:
   R factor_;
   LinearOperator<D, R> a_;
-  mutable std::optional<DistributedArray<R>> before_;
+  mutable std::optional<DistributedArray<R>> scaled_input_;
 };
 
 }  // namespace

@@ -11,13 +11,11 @@ class Sum final : public OperatorNode<D, R> {
   Sum(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b)
       : OperatorNode<D, R>("sum", a.domain(), a.range()), a_(a), b_(b) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     a_.forward(x, y, update);
     b_.forward(x, y, {update.alpha, 1});
   }
-  void adjoint(const DistributedArray<R>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
     a_.adjoint(y, x, update);
     b_.adjoint(y, x, {update.alpha, 1});
   }
@@ -36,11 +34,12 @@ template <Scalar D, Scalar R>
 LinearOperator<D, R> operator+(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b) {
   if (!(a.domain() == b.domain())) {
     refuse("sum of {} and {}: {}", a.name(), b.name(),
-           detail::difference("one takes", a.domain(), "the other takes", b.domain()));
+           detail::difference("the first has domain", a.domain(), "the second has domain",
+                              b.domain()));
   }
   if (!(a.range() == b.range())) {
     refuse("sum of {} and {}: {}", a.name(), b.name(),
-           detail::difference("one gives", a.range(), "the other gives", b.range()));
+           detail::difference("the first has range", a.range(), "the second has range", b.range()));
   }
   if (b.is_zero()) return a;
   if (a.is_zero()) return b;

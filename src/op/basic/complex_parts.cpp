@@ -23,18 +23,18 @@ class ComplexPart final : public OperatorNode<T, Real<T>> {
                                  layout),
         part_(part) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<Real<T>>& y,
+  void forward(const ConstArrayView<T>& x, const ArrayView<Real<T>>& y,
                Update<Real<T>> update) const override {
     dispatch(y.device(), [&](auto device) {
-      kernels::take_part(device, y.local_count(), part_, update.alpha, kernel_cast(x.data()),
-                         update.beta, y.data());
+      kernels::extract_part(device, y.local_count(), part_, update.alpha, kernel_cast(x.data()),
+                            update.beta, y.data());
     });
   }
-  void adjoint(const DistributedArray<Real<T>>& y, DistributedArray<T>& x,
+  void adjoint(const ConstArrayView<Real<T>>& y, const ArrayView<T>& x,
                Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
-      kernels::put_part(device, x.local_count(), part_, kernel_value(update.alpha), y.data(),
-                        kernel_value(update.beta), kernel_cast(x.data()));
+      kernels::insert_part(device, x.local_count(), part_, kernel_value(update.alpha), y.data(),
+                           kernel_value(update.beta), kernel_cast(x.data()));
     });
   }
   Cost cost() const override {
@@ -50,16 +50,13 @@ class Conjugation final : public OperatorNode<T> {
  public:
   explicit Conjugation(const Layout& layout) : OperatorNode<T>("conjugation", layout, layout) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
-      kernels::put_conjugate(device, y.local_count(), kernel_value(update.alpha),
-                             kernel_cast(x.data()), kernel_value(update.beta),
-                             kernel_cast(y.data()));
+      kernels::axpby_conj(device, y.local_count(), kernel_value(update.alpha),
+                          kernel_cast(x.data()), kernel_value(update.beta), kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     forward(y, x, update);
   }
   Cost cost() const override { return {.bytes = elements_of(this->domain()) * 2 * sizeof(T)}; }

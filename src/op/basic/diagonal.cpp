@@ -6,6 +6,7 @@
 
 #include "op/axis_extents.hpp"
 #include "op/basic/diagonal_kernels.hpp"
+#include "op/to_device.hpp"
 
 namespace weft {
 namespace {
@@ -13,23 +14,21 @@ namespace {
 template <Scalar T>
 class Diagonal final : public OperatorNode<T> {
  public:
-  /// `d` has the factors of this rank's part along the lines.
-  Diagonal(std::string name, const Layout& layout, const detail::AxisExtents& lines, Buffer<T> d)
-      : OperatorNode<T>(std::move(name), layout, layout), lines_(lines), d_(std::move(d)) {}
+  /// `extents` is the index space [outer, n, inner] of this rank's part, `d` its n factors.
+  Diagonal(std::string name, const Layout& layout, const detail::AxisExtents& extents, Buffer<T> d)
+      : OperatorNode<T>(std::move(name), layout, layout), extents_(extents), d_(std::move(d)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
-      kernels::multiply_along(device, lines_.outer, lines_.n, lines_.inner,
+      kernels::multiply_along(device, extents_.outer, extents_.n, extents_.inner,
                               kernel_value(update.alpha), kernel_cast(d_.data()),
                               kernel_cast(x.data()), kernel_value(update.beta),
                               kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
-      kernels::multiply_conj_along(device, lines_.outer, lines_.n, lines_.inner,
+      kernels::multiply_conj_along(device, extents_.outer, extents_.n, extents_.inner,
                                    kernel_value(update.alpha), kernel_cast(d_.data()),
                                    kernel_cast(y.data()), kernel_value(update.beta),
                                    kernel_cast(x.data()));
@@ -47,24 +46,24 @@ class Diagonal final : public OperatorNode<T> {
                                    kernel_cast(d_.data()), kernel_cast(d_.data()),
                                    kernel_value(T{}), kernel_cast(squares.data()));
     });
-    return make_operator<Diagonal>(this->name() + " squared", this->domain(), lines_,
+    return make_operator<Diagonal>(this->name() + " squared", this->domain(), extents_,
                                    std::move(squares));
   }
 
  private:
-  detail::AxisExtents lines_;
+  detail::AxisExtents extents_;
   Buffer<T> d_;
 };
 
 }  // namespace
 
 template <Scalar T>
-LinearOperator<T> diagonal(const DistributedArray<T>& d) {
+LinearOperator<T> diagonal(const ConstArrayView<T>& d) {
   Buffer<T> mine(d.local_count(), d.device());
   copy_bytes(mine.data(), d.device(), d.data(), d.device(),
              static_cast<std::size_t>(mine.size()) * sizeof(T));
-  const detail::AxisExtents lines(Shape{d.local_count()}, 0);
-  return make_operator<Diagonal<T>>("diagonal", d.layout(), lines, std::move(mine));
+  const detail::AxisExtents extents(Shape{d.local_count()}, 0);
+  return make_operator<Diagonal<T>>("diagonal", d.layout(), extents, std::move(mine));
 }
 
 template <Scalar T>
@@ -72,18 +71,18 @@ LinearOperator<T> diagonal(const Layout& layout, std::type_identity_t<std::span<
                            const DiagonalOptions& options) {
   const int axis = normalize_axis(options.axis, layout.ndim(), "diagonal");
   require(static_cast<index_t>(d.size()) == layout.shape()[axis],
-          "diagonal: {} numbers given for axis {} of {}, which has {}", d.size(), axis,
+          "diagonal: got {} numbers for axis {} of {}, which has {} elements", d.size(), axis,
           to_string(layout.shape()), layout.shape()[axis]);
   const Box& box = layout.box();
-  Buffer<T> mine(box.shape[axis], layout.device());
-  copy_bytes(mine.data(), layout.device(), d.data() + box.offset[axis], Device::cpu(),
-             static_cast<std::size_t>(mine.size()) * sizeof(T));
+  Buffer<T> mine = detail::to_device<T>(d.subspan(static_cast<std::size_t>(box.offset[axis]),
+                                                  static_cast<std::size_t>(box.shape[axis])),
+                                        layout.device());
   return make_operator<Diagonal<T>>(fmt::format("diagonal along axis {}", axis), layout,
                                     detail::AxisExtents(box.shape, axis), std::move(mine));
 }
 
 #define INSTANTIATE(T)                                                                            \
-  template LinearOperator<T> diagonal<T>(const DistributedArray<T>&);                             \
+  template LinearOperator<T> diagonal<T>(const ConstArrayView<T>&);                               \
   template LinearOperator<T> diagonal<T>(const Layout&, std::type_identity_t<std::span<const T>>, \
                                          const DiagonalOptions&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)

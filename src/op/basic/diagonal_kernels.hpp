@@ -8,7 +8,7 @@ namespace weft::kernels {
 template <class Device, class T>
 void multiply_along(Device device, index_t outer, index_t n, index_t inner, T alpha, const T* d,
                     const T* x, T beta, T* y);
-/// The same with conj(d).
+/// y[o, i, k] = alpha conj(d[i]) x[o, i, k] + beta y[o, i, k]
 template <class Device, class T>
 void multiply_conj_along(Device device, index_t outer, index_t n, index_t inner, T alpha,
                          const T* d, const T* x, T beta, T* y);

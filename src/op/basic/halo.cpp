@@ -1,5 +1,6 @@
 #include <weft/op/basic/halo.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -20,51 +21,50 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 template <Scalar T>
 class Halo final : public OperatorNode<T> {
  public:
-  Halo(const Layout& domain, const Layout& range, const std::vector<HaloWidth>& widths,
+  Halo(const Layout& domain, const Layout& range, const std::vector<AxisPadding>& widths,
        const HaloOperatorOptions& options)
       : OperatorNode<T>("halo", domain, range),
         trim_(options.trim),
         exchange_(domain, widths, {.boundary = options.boundary}) {
     if (domain.local_count() == 0) return;
     const Box& box = domain.box();
-    Box kept{Index::filled(domain.ndim(), 0), range.box().shape};  // in the extended part
+    // This rank's part of the range, in coordinates of the extended part before trimming.
+    Box extended{Index::filled(domain.ndim(), 0), range.box().shape};
     for (int axis = 0; axis < domain.ndim(); ++axis) {
       const index_t before = widths[at(axis)].before;
-      if (trim_) kept.offset[axis] = before - std::min(before, box.offset[axis]);
+      if (trim_) extended.offset[axis] = before - std::min(before, box.offset[axis]);
     }
-    Index origin = kept.offset;
+    Index origin = extended.offset;
     for (int axis = 0; axis < domain.ndim(); ++axis) origin[axis] = widths[at(axis)].before;
-    add_piece({origin, box.shape}, kept, nullptr);
+    add_piece({origin, box.shape}, extended, nullptr);
     for (int axis = 0; axis < domain.ndim(); ++axis) {
       for (const Side side : {Side::before, Side::after}) {
-        // The ghost cells of an axis reach into those of the axes before it.
+        // Ghost cells of an axis include corners: they extend over those of earlier axes.
         Index corner = origin;
         for (int earlier = 0; earlier < axis; ++earlier) corner[earlier] = 0;
         corner[axis] = side == Side::before ? 0 : origin[axis] + box.shape[axis];
         ghost_counts_.push_back(exchange_.ghost_shape(axis, side).count());
         ghosts_.push_back(exchange_.ghosts(axis, side));
-        add_piece({corner, exchange_.ghost_shape(axis, side)}, kept, ghosts_.back());
+        add_piece({corner, exchange_.ghost_shape(axis, side)}, extended, ghosts_.back());
       }
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     exchange_.run(x);
     for (const Piece& piece : pieces_) {
       const T* from = piece.ghosts == nullptr ? x.data() : piece.ghosts;
-      put(piece.shape, from + piece.offset, piece.strides, y.data() + piece.range_offset,
-          range_strides(), update);
+      axpby_piece(piece.shape, from + piece.offset, piece.strides, y.data() + piece.range_offset,
+                  range_strides(), update);
     }
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (trim_) clear_ghosts();
     for (const Piece& piece : pieces_) {
       T* to = piece.ghosts == nullptr ? x.data() : piece.ghosts;
       const Update<T> into = piece.ghosts == nullptr ? update : Update<T>{update.alpha};
-      put(piece.shape, y.data() + piece.range_offset, range_strides(), to + piece.offset,
-          piece.strides, into);
+      axpby_piece(piece.shape, y.data() + piece.range_offset, range_strides(), to + piece.offset,
+                  piece.strides, into);
     }
     exchange_.run_adjoint(x);
   }
@@ -75,26 +75,28 @@ class Halo final : public OperatorNode<T> {
   }
 
  private:
-  /// A region of the extended part, and where it comes from: the array or ghost cells.
+  /// A region of the extended part, which is copied from the array or from ghost cells.
   struct Piece {
     Shape shape;
-    T* ghosts;  // null: the array
+    T* ghosts;  // or null for the array
     index_t offset;
     Index strides;
     index_t range_offset;
   };
 
-  /// `region` and `kept` are in coordinates of the extended part before it is trimmed.
-  void add_piece(const Box& region, const Box& kept, T* ghosts) {
-    const Box common = intersect(region, kept);
+  /// Both boxes are in coordinates of the extended part before trimming.
+  void add_piece(const Box& region, const Box& extended, T* ghosts) {
+    const Box common = intersect(region, extended);
     if (common.shape.count() == 0) return;
     pieces_.push_back({common.shape, ghosts, detail::offset_in(region, common.offset),
-                       detail::strides_of(region.shape), detail::offset_in(kept, common.offset)});
+                       detail::strides_of(region.shape),
+                       detail::offset_in(extended, common.offset)});
   }
   Index range_strides() const { return detail::strides_of(this->range().box().shape); }
 
-  void put(const Shape& shape, const T* from, const Index& from_strides, T* to,
-           const Index& to_strides, Update<T> update) const {
+  /// to = alpha from + beta to
+  void axpby_piece(const Shape& shape, const T* from, const Index& from_strides, T* to,
+                   const Index& to_strides, Update<T> update) const {
     dispatch(this->domain().device(), [&](auto device) {
       kernels::axpby_box(device, shape, kernel_value(update.alpha), kernel_cast(from), from_strides,
                          kernel_value(update.beta), kernel_cast(to), to_strides);
@@ -118,18 +120,18 @@ class Halo final : public OperatorNode<T> {
 }  // namespace
 
 template <Scalar T>
-LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+LinearOperator<T> halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                        const HaloOperatorOptions& options) {
   const std::string text = detail::text_of(widths, {.boundary = options.boundary});
   detail::agree_on_plan("halo", {&layout}, dtype_of<T>, text + (options.trim ? ", trim" : ""));
   detail::check_halo(layout.shape(), widths, options.boundary, "halo");
   require(!options.trim || options.boundary == Boundary::zero,
-          "halo: only zeros beyond the ends can be trimmed off");
+          "halo: trim requires Boundary::zero, since only zeros can be left out");
   Layout range = layout;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
-    const HaloWidth width = widths[at(axis)];
+    const AxisPadding width = widths[at(axis)];
     const index_t n = layout.shape()[axis];
-    range = range.recut(axis, [&](std::span<const index_t> splits) {
+    range = recut(range, axis, [&](std::span<const index_t> splits) {
       std::vector<index_t> extended = {0};
       for (std::size_t place = 0; place + 1 < splits.size(); ++place) {
         const index_t begin = splits[place];
@@ -147,8 +149,8 @@ LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& width
   return make_operator<Halo<T>>(layout, range, widths, options);
 }
 
-#define INSTANTIATE(T)                                                             \
-  template LinearOperator<T> halo<T>(const Layout&, const std::vector<HaloWidth>&, \
+#define INSTANTIATE(T)                                                               \
+  template LinearOperator<T> halo<T>(const Layout&, const std::vector<AxisPadding>&, \
                                      const HaloOperatorOptions&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE

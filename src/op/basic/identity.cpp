@@ -10,13 +10,11 @@ class Identity final : public OperatorNode<T> {
  public:
   explicit Identity(const Layout& layout) : OperatorNode<T>("identity", layout, layout) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
-    detail::put(x, y, update);
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
+    detail::apply_update(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
-    detail::put(y, x, update);
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
+    detail::apply_update(y, x, update);
   }
   Cost cost() const override {
     return {.bytes = 2.0 * sizeof(T) * static_cast<double>(this->domain().local_count())};

@@ -1,5 +1,6 @@
 #include <weft/op/basic/pad.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -14,13 +15,13 @@ namespace {
 template <Scalar T>
 class Pad final : public OperatorNode<T> {
  public:
-  Pad(const Layout& domain, const Layout& range, const std::vector<PadWidth>& widths)
+  Pad(const Layout& domain, const Layout& range, const std::vector<AxisPadding>& widths)
       : OperatorNode<T>("pad", domain, range),
         inside_{domain.box().offset, domain.box().shape},
         strides_(detail::strides_of(range.box().shape)) {
     if (range.local_count() == 0) return;
-    // Slabs of zeros before and after the array along axis 0; then along axis 1 within what is
-    // left; and so on.
+    // Slabs of zeros before and after the array along axis 0, then along axis 1 within the rest,
+    // and so on.
     Box rest{Index::filled(range.ndim(), 0), range.box().shape};
     for (int axis = 0; axis < range.ndim(); ++axis) {
       inside_.offset[axis] +=
@@ -37,8 +38,7 @@ class Pad final : public OperatorNode<T> {
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (y.local_count() == 0) return;
     dispatch(y.device(), [&](auto device) {
       for (const Box& zero : zeros_) {
@@ -52,8 +52,7 @@ class Pad final : public OperatorNode<T> {
                          strides_);
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (x.local_count() == 0) return;
     dispatch(x.device(), [&](auto device) {
       kernels::axpby_box(device, inside_.shape, kernel_value(update.alpha),
@@ -69,7 +68,7 @@ class Pad final : public OperatorNode<T> {
   std::optional<LinearOperator<T>> normal() const override { return identity<T>(this->domain()); }
 
  private:
-  Box inside_;  // this rank's part of the array within its part of the padded one
+  Box inside_;  // this rank's part of the domain, in coordinates of its part of the range
   Index strides_;
   std::vector<Box> zeros_;
 };
@@ -77,21 +76,23 @@ class Pad final : public OperatorNode<T> {
 }  // namespace
 
 template <Scalar T>
-LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths) {
+LinearOperator<T> pad(const Layout& layout, const std::vector<AxisPadding>& widths) {
   require(static_cast<int>(widths.size()) == layout.ndim(),
-          "pad: {} widths given for an array of {}", widths.size(), to_string(layout.shape()));
+          "pad: got {} widths for an array of shape {}; pass one per axis", widths.size(),
+          to_string(layout.shape()));
   Layout range = layout;
   for (int axis = 0; axis < layout.ndim(); ++axis) {
-    const PadWidth width = widths[static_cast<std::size_t>(axis)];
-    require(width.before >= 0 && width.after >= 0, "pad: negative width along axis {}: {}, {}",
-            axis, width.before, width.after);
+    const AxisPadding width = widths[static_cast<std::size_t>(axis)];
+    require(width.before >= 0 && width.after >= 0,
+            "pad: widths along axis {} must not be negative, got {} and {}", axis, width.before,
+            width.after);
     const index_t n = layout.shape()[axis];
     index_t extent = n;
     require(!__builtin_add_overflow(extent, width.before, &extent) &&
                 !__builtin_add_overflow(extent, width.after, &extent),
-            "pad: widths {} and {} along axis {} of {}: more elements than 64 bits can count",
+            "pad: widths {} and {} along axis {} of {} overflow the 64-bit number of elements",
             width.before, width.after, axis, to_string(layout.shape()));
-    range = range.recut(axis, [&](std::span<const index_t> splits) {
+    range = recut(range, axis, [&](std::span<const index_t> splits) {
       std::vector<index_t> padded;
       for (const index_t split : splits) {
         padded.push_back(split == 0 ? 0 : split + width.before + (split == n ? width.after : 0));
@@ -105,7 +106,7 @@ LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths)
 }
 
 #define INSTANTIATE(T) \
-  template LinearOperator<T> pad<T>(const Layout&, const std::vector<PadWidth>&);
+  template LinearOperator<T> pad<T>(const Layout&, const std::vector<AxisPadding>&);
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -24,45 +24,45 @@ class Rearrange final : public OperatorNode<T> {
     pieces_.push_back({0, 0, domain.box().shape});
     for (int axis = 0; axis < domain.ndim(); ++axis)
       split(axis, runs[static_cast<std::size_t>(axis)]);
-    for (const Piece& piece : pieces_) moved_ += piece.shape.count();
+    for (const Piece& piece : pieces_) copied_ += piece.shape.count();
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
-    if (moved_ < y.local_count()) scale_first(y, update);
-    dispatch(y.device(), [&](auto device) {
-      for (const Piece& piece : pieces_) {
-        kernels::axpby_box(device, piece.shape, kernel_value(update.alpha),
-                           kernel_cast(x.data() + piece.from), domain_strides_,
-                           kernel_value(update.beta), kernel_cast(y.data() + piece.to),
-                           range_strides_);
-      }
-    });
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
+    if (copied_ < y.local_count()) prescale(y, update);
+    axpby_pieces(x.data(), &Piece::from, domain_strides_, y.data(), &Piece::to, range_strides_,
+                 update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
-    if (moved_ < x.local_count()) scale_first(x, update);
-    dispatch(x.device(), [&](auto device) {
-      for (const Piece& piece : pieces_) {
-        kernels::axpby_box(device, piece.shape, kernel_value(update.alpha),
-                           kernel_cast(y.data() + piece.to), range_strides_,
-                           kernel_value(update.beta), kernel_cast(x.data() + piece.from),
-                           domain_strides_);
-      }
-    });
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
+    if (copied_ < x.local_count()) prescale(x, update);
+    axpby_pieces(y.data(), &Piece::to, range_strides_, x.data(), &Piece::from, domain_strides_,
+                 update);
   }
   Cost cost() const override {
-    const index_t elements = moved_ + this->range().local_count();
+    const index_t elements = copied_ + this->range().local_count();
     return {.bytes = sizeof(T) * static_cast<double>(elements)};
   }
 
  private:
+  /// A box that is copied as a whole.
   struct Piece {
-    index_t from;
-    index_t to;
+    index_t from;  // offset in this rank's part of the domain
+    index_t to;    // offset in its part of the range
     Shape shape;
   };
 
+  /// out = alpha in + beta out, piece by piece.
+  void axpby_pieces(const T* in, index_t Piece::*in_offset, const Index& in_strides, T* out,
+                    index_t Piece::*out_offset, const Index& out_strides, Update<T> update) const {
+    dispatch(this->domain().device(), [&](auto device) {
+      for (const Piece& piece : pieces_) {
+        kernels::axpby_box(device, piece.shape, kernel_value(update.alpha),
+                           kernel_cast(in + piece.*in_offset), in_strides,
+                           kernel_value(update.beta), kernel_cast(out + piece.*out_offset),
+                           out_strides);
+      }
+    });
+  }
+  /// Splits all pieces along an axis into runs.
   void split(int axis, const std::vector<Run>& runs) {
     if (runs.empty()) return;
     std::vector<Piece> split;
@@ -75,8 +75,8 @@ class Rearrange final : public OperatorNode<T> {
     }
     pieces_ = std::move(split);
   }
-  /// For elements that no piece reaches; those that pieces reach are added to then.
-  static void scale_first(DistributedArray<T>& y, Update<T>& update) {
+  /// y = beta y, for elements that no piece covers. Pieces are then added with beta = 1.
+  static void prescale(const ArrayView<T>& y, Update<T>& update) {
     scale_or_clear(update.beta, y);
     if (update.beta != T{}) update.beta = T{1};
   }
@@ -84,12 +84,12 @@ class Rearrange final : public OperatorNode<T> {
   Index domain_strides_;
   Index range_strides_;
   std::vector<Piece> pieces_;
-  index_t moved_ = 0;
+  index_t copied_ = 0;
 };
 
 }  // namespace
 
-std::vector<Run> rotated(index_t n, index_t shift, index_t m) {
+std::vector<Run> rotation(index_t n, index_t shift, index_t m) {
   const index_t kept = std::min(n, m);
   std::vector<Run> runs = {{shift, 0, std::min(n - shift, kept)}};
   if (kept > n - shift) runs.push_back({0, n - shift, kept - (n - shift)});
@@ -99,10 +99,12 @@ std::vector<Run> rotated(index_t n, index_t shift, index_t m) {
 template <Scalar T>
 LinearOperator<T> rearrange(const Layout& domain, const Layout& range,
                             const std::vector<std::vector<Run>>& runs) {
-  const bool still = std::all_of(runs.begin(), runs.end(), [](const std::vector<Run>& of_axis) {
-    return of_axis.empty() || (of_axis.size() == 1 && of_axis[0].from == of_axis[0].to);
-  });
-  if (still && domain == range) return identity<T>(domain);
+  const bool is_identity =
+      std::all_of(runs.begin(), runs.end(), [](const std::vector<Run>& along_axis) {
+        return along_axis.empty() ||
+               (along_axis.size() == 1 && along_axis[0].from == along_axis[0].to);
+      });
+  if (is_identity && domain == range) return identity<T>(domain);
   return make_operator<Rearrange<T>>(domain, range, runs);
 }
 

@@ -19,39 +19,37 @@ class Redistribute final : public OperatorNode<T> {
         forward_(from, to),
         adjoint_(to, from),
         memory_(std::max(from.local_count(), to.local_count()), to.device()),
-        in_domain_(DistributedArray<T>::view(from, memory_.data(), from.local_count())),
-        in_range_(DistributedArray<T>::view(to, memory_.data(), to.local_count())) {}
+        domain_scratch_(from, memory_.data(), from.local_count()),
+        range_scratch_(to, memory_.data(), to.local_count()) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
-    move(forward_, x, y, in_range_, update);
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
+    run(forward_, x, y, range_scratch_, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
-    move(adjoint_, y, x, in_domain_, update);
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
+    run(adjoint_, y, x, domain_scratch_, update);
   }
   Cost cost() const override { return cost_of(forward_); }
   Cost adjoint_cost() const override { return cost_of(adjoint_); }
   std::optional<LinearOperator<T>> normal() const override { return identity<T>(this->domain()); }
 
  private:
-  Cost cost_of(const Redistribution<T>& way) const {
+  Cost cost_of(const Redistribution<T>& plan) const {
     const auto elements = this->domain().local_count() + this->range().local_count();
     return {.bytes = sizeof(T) * static_cast<double>(elements),
-            .messages = way.needs_messages() ? 1.0 : 0.0};
+            .messages = plan.needs_messages() ? 1.0 : 0.0};
   }
-  static void move(Redistribution<T>& way, const DistributedArray<T>& from, DistributedArray<T>& to,
-                   DistributedArray<T>& arrived, Update<T> update) {
-    if (update.is_plain()) return way.run(from, to);
-    way.run(from, arrived);
-    detail::put(arrived, to, update);
+  static void run(Redistribution<T>& plan, const ConstArrayView<T>& from, const ArrayView<T>& to,
+                  const ArrayView<T>& scratch, Update<T> update) {
+    if (update.is_plain()) return plan.run(from, to);
+    plan.run(from, scratch);
+    detail::apply_update(scratch, to, update);
   }
 
   mutable Redistribution<T> forward_;
   mutable Redistribution<T> adjoint_;
-  mutable Buffer<T> memory_;  // what arrives, where it is not put straight into the output
-  mutable DistributedArray<T> in_domain_;
-  mutable DistributedArray<T> in_range_;
+  Buffer<T> memory_;  // receives elements that are not written directly to the output
+  ArrayView<T> domain_scratch_;
+  ArrayView<T> range_scratch_;
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include <weft/op/basic/restriction.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
 #include "op/axis_extents.hpp"
 #include "op/basic/restriction_kernels.hpp"
+#include "op/to_device.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -13,64 +15,58 @@
 namespace weft {
 namespace {
 
-Buffer<index_t> on_device(const std::vector<index_t>& values, Device device) {
-  Buffer<index_t> buffer(static_cast<index_t>(values.size()), device);
-  copy_bytes(buffer.data(), device, values.data(), Device::cpu(), values.size() * sizeof(index_t));
-  return buffer;
-}
-
 template <Scalar T>
 class Restriction final : public OperatorNode<T> {
  public:
-  /// `positions` are those that this rank takes, counted from the beginning of its part.
+  /// `positions` are the indices that lie in this rank's part, relative to its beginning.
   Restriction(const Layout& domain, const Layout& range, int axis,
               const std::vector<index_t>& positions)
       : OperatorNode<T>(fmt::format("restriction along axis {}", axis), domain, range),
-        from_(domain.box().shape, axis),
-        to_(range.box().shape, axis),
-        positions_(on_device(positions, domain.device())) {
-    // By position rather than by index, so that in the adjoint each element is written by one.
-    std::vector<index_t> begins(static_cast<std::size_t>(from_.n) + 1);
+        domain_extents_(domain.box().shape, axis),
+        range_extents_(range.box().shape, axis),
+        positions_(detail::to_device<index_t>(positions, domain.device())) {
+    // Inverts the map from index to position, so that the adjoint writes each element once.
+    std::vector<index_t> begins(static_cast<std::size_t>(domain_extents_.n) + 1);
     for (const index_t position : positions) ++begins[static_cast<std::size_t>(position) + 1];
     repeats_ = std::any_of(begins.begin(), begins.end(), [](index_t count) { return count > 1; });
     std::vector<index_t> sources;
     if (repeats_) {
       std::partial_sum(begins.begin(), begins.end(), begins.begin());
-      begins_ = on_device(begins, domain.device());
+      begins_ = detail::to_device<index_t>(begins, domain.device());
       sources.resize(positions.size());
       std::iota(sources.begin(), sources.end(), index_t{0});
       std::stable_sort(sources.begin(), sources.end(), [&](index_t a, index_t b) {
         return positions[static_cast<std::size_t>(a)] < positions[static_cast<std::size_t>(b)];
       });
     } else {
-      sources.resize(static_cast<std::size_t>(from_.n), -1);
+      sources.resize(static_cast<std::size_t>(domain_extents_.n), -1);
       for (std::size_t i = 0; i < positions.size(); ++i) {
         sources[static_cast<std::size_t>(positions[i])] = static_cast<index_t>(i);
       }
     }
-    sources_ = on_device(sources, domain.device());
+    sources_ = detail::to_device<index_t>(sources, domain.device());
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
-      kernels::take_along(device, to_.outer, to_.n, to_.inner, from_.n, positions_.data(),
-                          kernel_value(update.alpha), kernel_cast(x.data()),
-                          kernel_value(update.beta), kernel_cast(y.data()));
+      kernels::gather_along(device, range_extents_.outer, range_extents_.n, range_extents_.inner,
+                            domain_extents_.n, positions_.data(), kernel_value(update.alpha),
+                            kernel_cast(x.data()), kernel_value(update.beta),
+                            kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
       if (repeats_) {
-        kernels::sum_sources_along(device, from_.outer, from_.n, from_.inner, to_.n, begins_.data(),
-                                   sources_.data(), kernel_value(update.alpha),
-                                   kernel_cast(y.data()), kernel_value(update.beta),
-                                   kernel_cast(x.data()));
+        kernels::scatter_add_along(
+            device, domain_extents_.outer, domain_extents_.n, domain_extents_.inner,
+            range_extents_.n, begins_.data(), sources_.data(), kernel_value(update.alpha),
+            kernel_cast(y.data()), kernel_value(update.beta), kernel_cast(x.data()));
       } else {
-        kernels::put_along(device, from_.outer, from_.n, from_.inner, to_.n, sources_.data(),
-                           kernel_value(update.alpha), kernel_cast(y.data()),
-                           kernel_value(update.beta), kernel_cast(x.data()));
+        kernels::scatter_along(device, domain_extents_.outer, domain_extents_.n,
+                               domain_extents_.inner, range_extents_.n, sources_.data(),
+                               kernel_value(update.alpha), kernel_cast(y.data()),
+                               kernel_value(update.beta), kernel_cast(x.data()));
       }
     });
   }
@@ -81,12 +77,12 @@ class Restriction final : public OperatorNode<T> {
   }
 
  private:
-  detail::AxisExtents from_;
-  detail::AxisExtents to_;
+  detail::AxisExtents domain_extents_;
+  detail::AxisExtents range_extents_;
   Buffer<index_t> positions_;
-  bool repeats_ = false;  // some position
-  /// The index of each position, or -1; if positions repeat, all indices in ascending order of
-  /// their positions, and where those of each position begin.
+  bool repeats_ = false;  // some position occurs more than once
+  /// The index of each position, or -1. If positions repeat: all indices in order of their
+  /// positions, where those of position p are [begins_[p], begins_[p + 1]).
   Buffer<index_t> sources_;
   Buffer<index_t> begins_;
 };
@@ -99,23 +95,23 @@ LinearOperator<T> restriction(const Layout& layout, std::span<const index_t> ind
   const int axis = normalize_axis(options.axis, layout.ndim(), "restriction");
   const index_t n = layout.shape()[axis];
   for (const index_t index : indices) {
-    require(index >= 0 && index < n, "restriction: index {} is outside of axis {} of {}", index,
-            axis, to_string(layout.shape()));
+    require(index >= 0 && index < n, "restriction: index {} is out of range for axis {} of {}",
+            index, axis, to_string(layout.shape()));
   }
   const auto unsorted = std::is_sorted_until(indices.begin(), indices.end());
   if (layout.is_cut_anywhere(axis) && unsorted != indices.end()) {
     refuse(
-        "restriction: index {} follows {}; they must ascend where the axis is cut, and axis {} "
-        "of {} is. Redistribute first, or sort them",
-        *unsorted, *(unsorted - 1), axis, layout.describe());
+        "restriction: index {} follows {}, but indices must ascend along a distributed axis, and "
+        "axis {} of {} is distributed. Sort them, or redistribute first",
+        *unsorted, *(unsorted - 1), axis, to_string(layout));
   }
-  const auto rank_of = [&](index_t position) -> index_t {
+  const auto count_before = [&](index_t position) -> index_t {
     return std::lower_bound(indices.begin(), indices.end(), position) - indices.begin();
   };
   const auto count = static_cast<index_t>(indices.size());
-  const Layout range = layout.recut(axis, [&](std::span<const index_t> splits) {
+  const Layout range = recut(layout, axis, [&](std::span<const index_t> splits) {
     std::vector<index_t> kept(splits.size(), 0);
-    for (std::size_t i = 1; i + 1 < splits.size(); ++i) kept[i] = rank_of(splits[i]);
+    for (std::size_t i = 1; i + 1 < splits.size(); ++i) kept[i] = count_before(splits[i]);
     kept.back() = count;
     return kept;
   });

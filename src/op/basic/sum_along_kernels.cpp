@@ -8,23 +8,17 @@
 namespace weft::kernels {
 namespace {
 
-struct Plus {
-  template <class A>
-  WEFT_FUNCTION A operator()(A a, A b) const {
-    return a + b;
-  }
-};
-
-template <class Device, class T, class Put>
-void sum_each(Device device, index_t outer, index_t n, index_t inner, const T* x, T* y, Put put) {
+template <class Device, class T, class Update>
+void sum_each(Device device, index_t outer, index_t n, index_t inner, const T* x, T* y,
+              Update update) {
   reduce(
       device, outer, n, inner, SumOf<T>{},
       [=] WEFT_KERNEL(index_t o, index_t i, index_t k) {
         return SumOf<T>(x[(o * n + i) * inner + k]);
       },
-      Plus{},
+      Add{},
       [=] WEFT_KERNEL(index_t o, index_t k, SumOf<T> sum) {
-        put(convert_to<T>(sum), y[o * inner + k]);
+        update(convert_to<T>(sum), y[o * inner + k]);
       });
 }
 
@@ -33,15 +27,12 @@ void sum_each(Device device, index_t outer, index_t n, index_t inner, const T* x
 template <class Device, class T>
 void sum_lines(Device device, index_t outer, index_t n, index_t inner, T alpha, const T* x, T beta,
                T* y) {
-  with_update(alpha, beta, [&](auto put) { sum_each(device, outer, n, inner, x, y, put); });
+  with_update(alpha, beta, [&](auto update) { sum_each(device, outer, n, inner, x, y, update); });
 }
 
 #define INSTANTIATE(T) \
   template void sum_lines(WEFT_THIS_DEVICE, index_t, index_t, index_t, T, const T*, T, T*);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

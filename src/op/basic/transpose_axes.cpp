@@ -1,5 +1,6 @@
 #include <weft/op/basic/transpose_axes.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 #include <weft/op/algebra/operator_algebra.hpp>
@@ -32,12 +33,10 @@ class TransposeAxes final : public OperatorNode<T> {
     }
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     copy_permuted(x, domain_strides_, y, range_strides_, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     copy_permuted(y, range_strides_, x, domain_strides_, update);
   }
   Cost cost() const override {
@@ -46,8 +45,8 @@ class TransposeAxes final : public OperatorNode<T> {
   std::optional<LinearOperator<T>> normal() const override { return identity<T>(this->domain()); }
 
  private:
-  void copy_permuted(const DistributedArray<T>& from, const Index& from_strides,
-                     DistributedArray<T>& to, const Index& to_strides, Update<T> update) const {
+  void copy_permuted(const ConstArrayView<T>& from, const Index& from_strides,
+                     const ArrayView<T>& to, const Index& to_strides, Update<T> update) const {
     dispatch(to.device(), [&](auto device) {
       kernels::axpby_box(device, shape_, kernel_value(update.alpha), kernel_cast(from.data()),
                          from_strides, kernel_value(update.beta), kernel_cast(to.data()),
@@ -57,7 +56,7 @@ class TransposeAxes final : public OperatorNode<T> {
 
   Shape shape_;  // of this rank's part of the range
   Index range_strides_;
-  Index domain_strides_;  // in the order of the range's axes
+  Index domain_strides_;  // in order of the range's axes
 };
 
 }  // namespace
@@ -69,7 +68,7 @@ LinearOperator<T> transpose_axes(const Layout& layout, const std::vector<int>& a
   for (const int axis : axes) {
     order.push_back(normalize_axis(axis, layout.ndim(), "transpose_axes"));
   }
-  const Layout range = layout.permuted(order);
+  const Layout range = permute_axes(layout, order);
   LinearOperator<T> transposed = std::is_sorted(order.begin(), order.end())
                                      ? identity<T>(layout)
                                      : make_operator<TransposeAxes<T>>(layout, range, order);

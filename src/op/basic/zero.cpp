@@ -10,12 +10,10 @@ class Zero final : public OperatorNode<D, R> {
  public:
   Zero(const Layout& domain, const Layout& range) : OperatorNode<D, R>("zero", domain, range) {}
 
-  void forward(const DistributedArray<D>&, DistributedArray<R>& y,
-               Update<R> update) const override {
+  void forward(const ConstArrayView<D>&, const ArrayView<R>& y, Update<R> update) const override {
     detail::scale_or_clear(update.beta, y);
   }
-  void adjoint(const DistributedArray<R>&, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<R>&, const ArrayView<D>& x, Update<D> update) const override {
     detail::scale_or_clear(update.beta, x);
   }
   Cost cost() const override {

@@ -6,6 +6,7 @@
 
 #include "op/axis_extents.hpp"
 #include "op/convolution/axis_filter_kernels.hpp"
+#include "op/to_device.hpp"
 #include "op/whole_axis.hpp"
 
 #include <optional>
@@ -14,26 +15,24 @@
 namespace weft::detail {
 namespace {
 
-/// One direction: rows, and the halo that they need.
+/// Forward or adjoint: the rows of a banded matrix and the halo exchange that they need.
 template <Scalar T>
-class Direction {
+class FilterPass {
  public:
-  Direction(const Layout& layout, int axis, const FilterRows<T>& rows)
+  FilterPass(const Layout& layout, int axis, const FilterRows<T>& rows)
       : axis_(axis),
-        lines_(layout.box().shape, axis),
+        extents_(layout.box().shape, axis),
         taps_(rows.taps),
         first_(rows.first),
         vary_(rows.vary),
-        coefficients_(static_cast<index_t>(rows.coefficients.size()), layout.device()) {
-    copy_bytes(coefficients_.data(), layout.device(), rows.coefficients.data(), Device::cpu(),
-               rows.coefficients.size() * sizeof(T));
+        coefficients_(to_device<T>(rows.coefficients, layout.device())) {
     if (is_whole(layout, axis)) return;
-    std::vector<HaloWidth> widths(static_cast<std::size_t>(layout.ndim()));
+    std::vector<AxisPadding> widths(static_cast<std::size_t>(layout.ndim()));
     widths[static_cast<std::size_t>(axis)] = {first_, taps_ - 1 - first_};
     exchange_.emplace(layout, widths);
   }
 
-  void apply(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
+  void apply(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) {
     kernels::FilterInput<KernelType<T>> input{kernel_cast(x.data()), nullptr, nullptr, 0, 0};
     if (exchange_) {
       exchange_->run(x);
@@ -44,7 +43,7 @@ class Direction {
       if (input.after > 0) input.ghosts_after = kernel_cast(halo.ghosts(axis_, Side::after));
     }
     dispatch(y.device(), [&](auto device) {
-      kernels::apply_axis_filter(device, lines_.outer, lines_.n, lines_.inner, taps_, first_,
+      kernels::apply_axis_filter(device, extents_.outer, extents_.n, extents_.inner, taps_, first_,
                                  kernel_cast(std::as_const(coefficients_).data()), vary_,
                                  kernel_value(update.alpha), input, kernel_value(update.beta),
                                  kernel_cast(y.data()));
@@ -59,7 +58,7 @@ class Direction {
 
  private:
   int axis_;
-  AxisExtents lines_;
+  AxisExtents extents_;
   index_t taps_;
   index_t first_;
   bool vary_;
@@ -76,20 +75,18 @@ class AxisFilter final : public OperatorNode<T> {
         forward_(layout, axis, rows),
         adjoint_(layout, axis, adjoint_rows) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     forward_.apply(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     adjoint_.apply(y, x, update);
   }
   Cost cost() const override { return forward_.cost(this->domain()); }
   Cost adjoint_cost() const override { return adjoint_.cost(this->domain()); }
 
  private:
-  mutable Direction<T> forward_;
-  mutable Direction<T> adjoint_;
+  mutable FilterPass<T> forward_;
+  mutable FilterPass<T> adjoint_;
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
 #pragma once
 
+// Banded matrices along an axis: the node behind convolve1d.cpp (direct method) and
+// non_stationary_convolve1d.cpp.
+
 #include <weft/op/linear_operator.hpp>
 
 #include <string>
@@ -7,19 +10,19 @@
 
 namespace weft::detail {
 
-/// The rows of a matrix along an axis that is zero but for `taps` diagonals: in row i, coefficient
-/// t belongs to column i + t - first.
+/// A banded matrix with `taps` diagonals: in row i, coefficient t is that of column i + t - first.
 template <Scalar T>
 struct FilterRows {
   index_t taps;
   index_t first;
-  /// One per tap for all rows; or, if they vary, [tap, row] for the rows of this rank.
+  /// One per tap, common to all rows; if they vary, [tap, row] for the rows of this rank.
   std::vector<T> coefficients;
   bool vary = false;
 };
 
-/// Such a matrix applied along an axis; its rows and those of its adjoint, which reach less far
-/// than the extent of the axis. One exchange of halos where the axis is cut.
+/// y = A x along an axis, for a banded matrix A given by its rows and the rows of its adjoint,
+/// which must not reach further than the extent of the axis. Communication: one halo exchange if
+/// the axis is distributed.
 template <Scalar T>
 LinearOperator<T> axis_filter(std::string name, const Layout& layout, int axis,
                               const FilterRows<T>& rows, const FilterRows<T>& adjoint_rows);

@@ -4,8 +4,8 @@
 
 namespace weft::kernels {
 
-/// Lines of an array, [outer, n, inner], between their neighbours: [outer, before, inner] and
-/// [outer, after, inner] elements in memory of their own. Beyond those are zeros.
+/// An array [outer, n, inner] with ghost cells [outer, before, inner] and [outer, after, inner] in
+/// separate memory. Elements beyond the ghost cells are zero.
 template <class T>
 struct FilterInput {
   const T* x;
@@ -15,8 +15,9 @@ struct FilterInput {
   index_t after;
 };
 
-/// y[o, i, k] = alpha sum over t of c x[o, i + t - first, k] + beta y[o, i, k] for 0 <= t < taps,
-/// where c is coefficients[t], or coefficients[t, i] if they vary; with beta = 0, y is not read.
+/// y[o, i, k] = alpha sum over t of c[t] x[o, i + t - first, k] + beta y[o, i, k] for 0 <= t <
+/// taps, where c[t] is coefficients[t], or coefficients[t, i] if they vary; with beta = 0, y is not
+/// read.
 template <class Device, class T>
 void apply_axis_filter(Device device, index_t outer, index_t n, index_t inner, index_t taps,
                        index_t first, const T* coefficients, bool vary, T alpha,

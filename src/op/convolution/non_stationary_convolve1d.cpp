@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-/// Filters at regular places.
+/// Filters at equally spaced positions, interpolated linearly in between.
 template <Scalar T>
 class FilterBank {
  public:
@@ -26,14 +26,14 @@ class FilterBank {
 
   index_t middle() const { return middle_; }
 
-  /// The element of the filter at a place that is so far from its middle.
-  T operator()(index_t place, index_t from_middle) const {
-    const auto tap = static_cast<std::size_t>(middle_ + from_middle);
-    if (place <= first_) return filters_.front()[tap];
-    const auto k = static_cast<std::size_t>((place - first_) / step_);
+  /// Element middle() + lag of the filter at a position.
+  T operator()(index_t position, index_t lag) const {
+    const auto tap = static_cast<std::size_t>(middle_ + lag);
+    if (position <= first_) return filters_.front()[tap];
+    const auto k = static_cast<std::size_t>((position - first_) / step_);
     if (k + 1 >= filters_.size()) return filters_.back()[tap];
     const Real<T> weight =
-        static_cast<Real<T>>((place - first_) % step_) / static_cast<Real<T>>(step_);
+        static_cast<Real<T>>((position - first_) % step_) / static_cast<Real<T>>(step_);
     return (1 - weight) * filters_[k][tap] + weight * filters_[k + 1][tap];
   }
 
@@ -44,8 +44,8 @@ class FilterBank {
   index_t middle_;
 };
 
-/// Rows for this rank's places: y[i] gets from x[m] the element i - m of the filter at m, and x[m]
-/// from y[i] the same one conjugated.
+/// The matrix rows of this rank. A[i, m] is the element at lag i - m of the filter at m; the
+/// adjoint has conj(A[i, m]) in row m.
 template <Scalar T>
 detail::FilterRows<T> rows_of(const FilterBank<T>& bank, const Layout& layout, int axis,
                               bool adjoint) {
@@ -53,10 +53,10 @@ detail::FilterRows<T> rows_of(const FilterBank<T>& bank, const Layout& layout, i
   const index_t reach = std::min(bank.middle(), n - 1);
   const index_t begin = layout.box().offset[axis];
   detail::FilterRows<T> rows{2 * reach + 1, reach, {}, true};
-  for (index_t ahead = -reach; ahead <= reach; ++ahead) {
+  for (index_t offset = -reach; offset <= reach; ++offset) {
     for (index_t i = begin; i < begin + layout.box().shape[axis]; ++i) {
-      rows.coefficients.push_back(adjoint ? detail::conj_of(bank(i, ahead))
-                                          : bank(i + ahead, -ahead));
+      rows.coefficients.push_back(adjoint ? detail::conj_of(bank(i, offset))
+                                          : bank(i + offset, -offset));
     }
   }
   return rows;
@@ -88,11 +88,11 @@ LinearOperator<T> non_stationary_convolve1d(const Layout& layout,
                   filters.empty() ? 0 : filters.front().size(), fmt::join(positions, " ")));
   const int axis = normalize_axis(options.axis, layout.ndim(), "non_stationary_convolve1d");
   require(!filters.empty() && filters.size() == positions.size(),
-          "non_stationary_convolve1d: {} filters for {} positions", filters.size(),
-          positions.size());
+          "non_stationary_convolve1d: got {} filters for {} positions; pass one per position",
+          filters.size(), positions.size());
   for (const std::vector<T>& filter : filters) {
     require(filter.size() % 2 == 1 && filter.size() == filters.front().size(),
-            "non_stationary_convolve1d: filters must have one odd length, but there are {} and {}",
+            "non_stationary_convolve1d: filters must have the same odd length, got {} and {}",
             filters.front().size(), filter.size());
   }
   check_positions(positions, layout.shape()[axis]);

@@ -1,3 +1,6 @@
+// Fourier transforms as products of operators: redistribution, padding and shifts (rearrange), and
+// transforms along axes that are not distributed (local_fft).
+
 #include <weft/op/fourier/fft.hpp>
 
 #include <weft/core/error.hpp>
@@ -29,7 +32,7 @@ Layout resized(Layout layout, const Axes& axes) {
   return layout;
 }
 
-/// Before a transform: the origin goes to the front, and the extent becomes nfft.
+/// Before a transform: moves the origin to position 0, and pads or truncates to nfft.
 template <Scalar T>
 LinearOperator<T> pad_and_shift(const Layout& layout, const Axes& axes) {
   Layout range = layout;
@@ -38,41 +41,41 @@ LinearOperator<T> pad_and_shift(const Layout& layout, const Axes& axes) {
     const index_t n = layout.shape()[axis.axis];
     range = detail::resized(range, axis.axis, axis.nfft);
     runs[static_cast<std::size_t>(axis.axis)] =
-        detail::rotated(n, axis.ifftshift ? n / 2 : 0, axis.nfft);
+        detail::rotation(n, axis.ifftshift ? n / 2 : 0, axis.nfft);
   }
   return detail::rearrange<T>(layout, range, runs);
 }
 
-/// After it: frequency zero goes to the middle.
+/// After a transform: moves frequency zero to the middle.
 template <Scalar T>
-LinearOperator<T> centred(const Layout& layout, const Axes& axes) {
+LinearOperator<T> shift_to_center(const Layout& layout, const Axes& axes) {
   std::vector<std::vector<detail::Run>> runs(static_cast<std::size_t>(layout.ndim()));
   for (const FftAxis& axis : axes) {
     const index_t count = axis.count();
     if (!axis.fftshift) continue;
     runs[static_cast<std::size_t>(axis.axis)] =
-        detail::rotated(count, (count + 1) / 2 % count, count);
+        detail::rotation(count, (count + 1) / 2 % count, count);
   }
   return detail::rearrange<T>(layout, layout, runs);
 }
 
-/// Moves those of the pending axes to a list that are whole in the layout.
-Axes take_whole(Axes& pending, const Layout& layout) {
+/// Removes from `pending` the axes that are not distributed, and returns them.
+Axes take_local(Axes& pending, const Layout& layout) {
   const auto first = std::stable_partition(
       pending.begin(), pending.end(),
       [&](const FftAxis& axis) { return !detail::is_whole(layout, axis.axis); });
-  Axes whole(first, pending.end());
+  Axes local(first, pending.end());
   pending.erase(first, pending.end());
-  return whole;
+  return local;
 }
 
-/// The steps along all axes of a complex array. Axes that are whole go first, together; then each
-/// that is cut changes places with one that is whole.
+/// The transforms along all axes of a complex array. Axes that are not distributed are transformed
+/// first, together; then a distributed axis is gathered, and so on.
 template <Scalar C>
 LinearOperator<C> complex_steps(const Layout& layout, Axes pending, FftPlanning planning) {
   LinearOperator<C> steps = identity<C>(layout);
   while (!pending.empty()) {
-    Axes axes = take_whole(pending, steps.range());
+    Axes axes = take_local(pending, steps.range());
     if (axes.empty()) {
       const Layout moved = detail::gather_axis(steps.range(), pending.back().axis);
       steps = redistribute<C>(steps.range(), moved) * steps;
@@ -82,12 +85,12 @@ LinearOperator<C> complex_steps(const Layout& layout, Axes pending, FftPlanning 
     for (const FftAxis& axis : axes) numbers.push_back(axis.axis);
     steps = pad_and_shift<C>(steps.range(), axes) * steps;
     steps = detail::local_fft<C>(steps.range(), numbers, planning) * steps;
-    steps = centred<C>(steps.range(), axes) * steps;
+    steps = shift_to_center<C>(steps.range(), axes) * steps;
   }
   return steps;
 }
 
-/// The step along the axis that is halved, which is the first.
+/// The transform of a real array along one axis.
 template <Scalar F>
 LinearOperator<F, Spectrum<F>> real_step(const Layout& layout, const FftAxis& axis,
                                          FftPlanning planning) {
@@ -97,7 +100,7 @@ LinearOperator<F, Spectrum<F>> real_step(const Layout& layout, const FftAxis& ax
   }
   before = pad_and_shift<F>(before.range(), {axis}) * before;
   const auto step = detail::local_real_fft<F>(before.range(), axis.axis, planning) * before;
-  return centred<Spectrum<F>>(step.range(), {axis}) * step;
+  return shift_to_center<Spectrum<F>>(step.range(), {axis}) * step;
 }
 
 template <Scalar D>
@@ -120,7 +123,7 @@ double factor_of(FftNorm norm, double elements) {
   return 1;
 }
 
-/// Gives the steps one name, and knows what AᴴA is.
+/// Names the product of steps and simplifies AᴴA.
 template <Scalar D>
 class Fft final : public OperatorNode<D, Spectrum<D>> {
   using C = Spectrum<D>;
@@ -131,12 +134,10 @@ class Fft final : public OperatorNode<D, Spectrum<D>> {
         steps_(steps),
         normal_(normal) {}
 
-  void forward(const DistributedArray<D>& x, DistributedArray<C>& y,
-               Update<C> update) const override {
+  void forward(const ConstArrayView<D>& x, const ArrayView<C>& y, Update<C> update) const override {
     steps_.forward(x, y, update);
   }
-  void adjoint(const DistributedArray<C>& y, DistributedArray<D>& x,
-               Update<D> update) const override {
+  void adjoint(const ConstArrayView<C>& y, const ArrayView<D>& x, Update<D> update) const override {
     steps_.adjoint(y, x, update);
   }
   std::vector<const AnyOperatorNode*> children() const override { return {steps_.node().get()}; }
@@ -159,11 +160,11 @@ LinearOperator<D, Spectrum<D>> make_fft(const Layout& layout, const FftNdOptions
   const Axes axes = detail::fft_axes(layout, options, !is_complex<D>, who);
   detail::require_fourier(layout.device(), who);
   double elements = 1;
-  bool keeps_all = true;
+  bool is_injective = true;
   std::vector<int> numbers;
   for (const FftAxis& axis : axes) {
     elements *= static_cast<double>(axis.nfft);
-    keeps_all = keeps_all && axis.nfft >= layout.shape()[axis.axis];
+    is_injective = is_injective && axis.nfft >= layout.shape()[axis.axis];
     numbers.push_back(axis.axis);
   }
   const double factor = factor_of(options.norm, elements);
@@ -172,7 +173,7 @@ LinearOperator<D, Spectrum<D>> make_fft(const Layout& layout, const FftNdOptions
     steps = redistribute<Spectrum<D>>(steps.range(), resized(layout, axes)) * steps;
   }
   std::optional<Real<D>> normal;
-  if (keeps_all) normal = static_cast<Real<D>>(elements * factor * factor);
+  if (is_injective) normal = static_cast<Real<D>>(elements * factor * factor);
   return make_operator<Fft<D>>(fmt::format("{} along ({})", who, fmt::join(numbers, ", ")),
                                static_cast<Real<D>>(factor) * steps, normal);
 }
@@ -192,7 +193,7 @@ LinearOperator<D, Spectrum<D>> fftnd(const Layout& layout, const FftNdOptions& o
 template <Scalar D>
 LinearOperator<D, Spectrum<D>> fft2d(const Layout& layout, FftNdOptions options) {
   if (options.axes.empty()) options.axes = {-2, -1};
-  require(options.axes.size() == 2, "fft2d: {} axes given", options.axes.size());
+  require(options.axes.size() == 2, "fft2d: got {} axes, expected 2", options.axes.size());
   return make_fft<D>(layout, options, "fft2d");
 }
 

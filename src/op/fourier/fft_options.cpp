@@ -2,6 +2,8 @@
 
 #include <weft/core/error.hpp>
 
+#include "op/axis_options.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,28 +13,19 @@ namespace weft {
 namespace detail {
 namespace {
 
-/// The value for the i-th of `count` axes.
+/// The value for the i-th of `count` axes; the default if the list is empty.
 template <class T>
-T value_of(const std::vector<T>& values, std::size_t i, std::size_t count, T otherwise,
+T value_of(const std::vector<T>& values, std::size_t i, std::size_t count, T default_value,
            const char* what, const char* who) {
-  if (values.empty()) return otherwise;
-  require(values.size() == 1 || values.size() == count, "{}: {} values of {} for {} axes", who,
-          values.size(), what, count);
-  return values.size() == 1 ? values[0] : values[i];
+  return values.empty() ? default_value : value_for_axis(values, i, count, what, who);
 }
 
 std::vector<int> checked_axes(const Layout& layout, std::vector<int> axes, const char* who) {
   if (axes.empty()) {
     for (int axis = 0; axis < layout.ndim(); ++axis) axes.push_back(axis);
   }
-  require(!axes.empty(), "{}: the array has no axis", who);
-  std::vector<bool> seen(static_cast<std::size_t>(layout.ndim()));
-  for (int& axis : axes) {
-    axis = normalize_axis(axis, layout.ndim(), who);
-    require(!seen[static_cast<std::size_t>(axis)], "{}: axis {} is given twice", who, axis);
-    seen[static_cast<std::size_t>(axis)] = true;
-  }
-  return axes;
+  require(!axes.empty(), "{}: the array has no axes", who);
+  return distinct_axes(std::move(axes), layout.ndim(), who);
 }
 
 }  // namespace
@@ -45,13 +38,12 @@ std::vector<FftAxis> fft_axes(const Layout& layout, const FftNdOptions& options,
   for (std::size_t i = 0; i < count; ++i) {
     const int axis = axes[i];
     const index_t n = layout.shape()[axis];
-    require(n > 0, "{}: axis {} of {} has no element", who, axis, to_string(layout.shape()));
+    require(n > 0, "{}: axis {} of {} is empty", who, axis, to_string(layout.shape()));
     const index_t nfft = value_of(options.nfft, i, count, n, "nfft", who);
-    require(nfft > 0, "{}: nfft along axis {} is {}, but must be at least 1", who, axis, nfft);
+    require(nfft > 0, "{}: nfft along axis {} must be at least 1, got {}", who, axis, nfft);
     const double sampling = value_of(options.sampling, i, count, 1.0, "sampling", who);
     require(std::isfinite(sampling) && sampling > 0,
-            "{}: sampling along axis {} is {}, but must be positive and finite", who, axis,
-            sampling);
+            "{}: sampling along axis {} must be positive and finite, got {}", who, axis, sampling);
     result.push_back(
         {.axis = axis,
          .nfft = nfft,

@@ -1,16 +1,18 @@
 #pragma once
 
+// Checked options of Fourier transforms, for fft.cpp.
+
 #include <weft/op/fourier/fft.hpp>
 
 #include <string>
 
 namespace weft::detail {
 
-/// A transform along one axis.
+/// The options of a transform along one axis.
 struct FftAxis {
   int axis;
   index_t nfft;
-  bool half;  // only the frequencies that are not negative are kept
+  bool half;  // of a real array: keeps nonnegative frequencies only
   double sampling;
   bool ifftshift;
   bool fftshift;
@@ -19,11 +21,12 @@ struct FftAxis {
   index_t count() const { return half ? nfft / 2 + 1 : nfft; }
 };
 
-/// Checks the options; one FftAxis for each of the axes.
+/// Checks the options and returns them for each of the axes.
 std::vector<FftAxis> fft_axes(const Layout& layout, const FftNdOptions& options, bool real,
                               const char* who);
+/// The options of fft() as those of fftnd().
 FftNdOptions as_nd(const FftOptions& options);
-/// What ranks compare.
+/// Text by which ranks compare their options.
 std::string text_of(const FftNdOptions& options);
 
 }  // namespace weft::detail

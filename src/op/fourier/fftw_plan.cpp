@@ -1,3 +1,5 @@
+// Local Fourier transforms by FFTW.
+
 #include <weft/core/buffer.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/parallel.hpp>
@@ -13,7 +15,7 @@
 namespace weft::detail {
 namespace {
 
-/// FFTW's names in one precision.
+/// The types and functions of FFTW for one precision.
 template <class F>
 struct Fftw;
 
@@ -45,10 +47,10 @@ WEFT_FFTW_NAMES(double, fftw)
 #undef WEFT_FFTW_THREADS
 #undef WEFT_FFTW_NAMES
 
-/// FFTW runs plans on any thread, but makes and destroys one at a time.
+/// FFTW executes plans on any thread, but its planner is not thread-safe.
 std::mutex planner;
 
-/// The plans of both directions.
+/// Plans for both directions.
 template <class F>
 class PlanPair {
  public:
@@ -59,7 +61,7 @@ class PlanPair {
     const std::scoped_lock lock(planner);
     forward_ = make(FFTW_FORWARD);
     backward_ = make(FFTW_BACKWARD);
-    require(forward_ != nullptr && backward_ != nullptr, "fft: FFTW could not make a plan");
+    require(forward_ != nullptr && backward_ != nullptr, "fft: FFTW failed to create a plan");
   }
   PlanPair(const PlanPair&) = delete;
   PlanPair& operator=(const PlanPair&) = delete;
@@ -109,7 +111,7 @@ class FftwPlan final : public FourierPlan<X> {
       Api::run_forward(plan, fftw(x), fftw(y));
     }
   }
-  void backward(Y* y, X* x) override {
+  void backward(BackwardInput<X>* y, X* x) override {
     const auto plan = plans_for(x, y).backward();
     if constexpr (is_complex<X>) {
       Api::run_complex(plan, fftw(y), fftw(x));
@@ -119,16 +121,15 @@ class FftwPlan final : public FourierPlan<X> {
   }
 
  private:
-  // FFTW takes its input as if to write it, which it does only where its plans are asked to.
   static auto* fftw(const Y* data) {
-    return reinterpret_cast<typename Api::Complex*>(const_cast<Y*>(data));
+    return reinterpret_cast<typename Api::Complex*>(fft_input(data));
   }
-  static F* fftw(const F* data) { return const_cast<F*>(data); }
+  static F* fftw(const F* data) { return fft_input(data); }
 
-  /// A plan is for the alignment that it was made with; a caller's memory may have less.
+  /// Plans require the alignment of the arrays they were made for; lent memory may have less.
   const PlanPair<F>& plans_for(const X* x, const Y* y) {
-    const auto is_aligned = [](const void* data) {
-      return Api::alignment_of(static_cast<F*>(const_cast<void*>(data))) == 0;
+    const auto is_aligned = [](const auto* data) {
+      return Api::alignment_of(fft_input(reinterpret_cast<const F*>(data))) == 0;
     };
     if (is_aligned(x) && is_aligned(y)) return *aligned_;
     if (!unaligned_) unaligned_ = make_plans(FFTW_UNALIGNED);
@@ -154,8 +155,8 @@ class FftwPlan final : public FourierPlan<X> {
         return Api::plan_forward(rank, dims_.data(), other_rank, others_.data(), fftw(x.data()),
                                  fftw(y.data()), flags | FFTW_PRESERVE_INPUT);
       } else {
-        std::vector<Dim> dims = turned(dims_);
-        std::vector<Dim> others = turned(others_);
+        std::vector<Dim> dims = reversed(dims_);
+        std::vector<Dim> others = reversed(others_);
         return Api::plan_backward(rank, dims.data(), other_rank, others.data(), fftw(y.data()),
                                   fftw(x.data()), flags | FFTW_DESTROY_INPUT);
       }
@@ -163,8 +164,8 @@ class FftwPlan final : public FourierPlan<X> {
   }
 
   using Dim = typename Api::Dim;
-  /// From y to x.
-  static std::vector<Dim> turned(std::vector<Dim> dims) {
+  /// Swaps input and output strides.
+  static std::vector<Dim> reversed(std::vector<Dim> dims) {
     for (Dim& dim : dims) std::swap(dim.is, dim.os);
     return dims;
   }
@@ -175,7 +176,7 @@ class FftwPlan final : public FourierPlan<X> {
   std::vector<Dim> dims_;
   std::vector<Dim> others_;
   std::unique_ptr<PlanPair<F>> aligned_;
-  std::unique_ptr<PlanPair<F>> unaligned_;  // made when first needed
+  std::unique_ptr<PlanPair<F>> unaligned_;  // created when first needed
 };
 
 }  // namespace

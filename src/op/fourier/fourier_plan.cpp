@@ -28,7 +28,7 @@ void require_fourier(Device device, const char* who) {
   if (has_fourier(device)) return;
   throw DeviceError(fmt::format(
       "{}: this build of weft has no FFTW. Install it (on Debian or Ubuntu: libfftw3-dev) and "
-      "configure anew with -D WEFT_FFTW=ON.",
+      "reconfigure with -D WEFT_FFTW=ON.",
       who));
 }
 
@@ -43,7 +43,7 @@ std::unique_ptr<FourierPlan<X>> make_fourier_plan(Device device, const Shape& sh
   if constexpr (with_fftw && !is_complex<X>) {
     auto lanes = dispatch(Device::cpu(), [&](auto tag) -> std::unique_ptr<FourierPlan<X>> {
       if constexpr (std::derived_from<decltype(tag), Cpu>) {
-        if (axes.size() == 1 && lanes_suit<X>(tag, shape, axes[0])) {
+        if (axes.size() == 1 && suits_lane_fft<X>(tag, shape, axes[0])) {
           return make_lane_plan<X>(tag, shape, axes[0]);
         }
       }

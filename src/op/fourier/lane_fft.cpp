@@ -1,3 +1,7 @@
+// Fourier transforms of many real lines of odd length, one line per SIMD lane, for lengths with a
+// prime factor from 11 to 255. The rows "MDC" and "CGLS, MDD" of bench/results/compare.json use
+// them: their lines have 1599 = 3 * 13 * 41 samples. Other lengths use FFTW.
+
 #include <weft/kernel/for_each.hpp>
 
 #include "kernel/multiply_add.hpp"
@@ -29,7 +33,7 @@ constexpr std::size_t register_bytes = 16;
 template <class F>
 constexpr index_t width = register_bytes / sizeof(F);
 
-/// One number of each of the lines that are transformed together.
+/// One element of each line that is transformed together.
 template <class F>
 using Lanes [[gnu::vector_size(register_bytes)]] = F;
 
@@ -39,12 +43,12 @@ struct ComplexLanes {
   Lanes<F> im;
 };
 
-/// Of a step, which takes about so many multiplications per element, and memory on the stack. For
-/// primes that are larger, FFTW catches up.
+/// Largest radix of a step, whose multiplications per element and stack memory are proportional to
+/// it. FFTW is as fast for larger prime factors.
 constexpr index_t max_radix = 255;
 constexpr index_t max_half = max_radix / 2;
 
-/// Of an odd n, in ascending order.
+/// The prime factors of an odd n in ascending order.
 std::vector<index_t> prime_factors(index_t n) {
   std::vector<index_t> factors;
   for (index_t p = 3; n > 1; p = p * p > n ? n : p + 2) {
@@ -53,9 +57,9 @@ std::vector<index_t> prime_factors(index_t n) {
   return factors;
 }
 
-/// Joins radix * count transforms of `length` elements to `count` transforms of radix * length, by
-/// decimation in time; or, backward, takes them apart. Lines are real and lengths odd, so that
-/// length / 2 + 1 frequencies of each transform are kept.
+/// A step of decimation in time: combines radix * count transforms of `length` elements into
+/// `count` transforms of radix * length elements; backward splits them. Lines are real and lengths
+/// odd, so that each transform has length / 2 + 1 frequencies.
 template <class F>
 class Step {
  public:
@@ -69,31 +73,31 @@ class Step {
     }
     for (index_t k = 0; k < rows(); ++k) {
       for (index_t q = 1; q < radix; ++q) {
-        const double turn = angle(q * k, radix * length);
-        turns_.push_back({static_cast<F>(std::cos(turn)), static_cast<F>(-std::sin(turn))});
+        const double phase = angle(q * k, radix * length);
+        twiddles_.push_back({static_cast<F>(std::cos(phase)), static_cast<F>(-std::sin(phase))});
       }
     }
   }
 
   void forward(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
     for (index_t j = 0; j < count_; ++j, out += joined_rows()) {
-      forward_first(in + j * rows(), out);
-      for (index_t k = 1; k < rows(); ++k) forward_other(in + j * rows(), k, out);
+      forward_zero(in + j * rows(), out);
+      for (index_t k = 1; k < rows(); ++k) forward_frequency(in + j * rows(), k, out);
     }
   }
   void backward(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
     for (index_t j = 0; j < count_; ++j, in += joined_rows()) {
-      backward_first(in, out + j * rows());
-      for (index_t k = 1; k < rows(); ++k) backward_other(in, k, out + j * rows());
+      backward_zero(in, out + j * rows());
+      for (index_t k = 1; k < rows(); ++k) backward_frequency(in, k, out + j * rows());
     }
   }
 
  private:
-  struct Turn {
+  struct Twiddle {
     F re;
     F im;
   };
-  /// Sums and differences of the elements q and radix - q.
+  /// Sums and differences of elements q and radix - q.
   struct Pairs {
     Lanes<F> sum_re[max_half];
     Lanes<F> sum_im[max_half];
@@ -113,16 +117,16 @@ class Step {
   }
   index_t rows() const { return length_ / 2 + 1; }
   index_t joined_rows() const { return radix_ * length_ / 2 + 1; }
-  /// From one of the transforms that are joined to the next.
+  /// Distance between the transforms that are combined.
   index_t distance() const { return count_ * rows(); }
 
-  static ComplexLanes<F> turned(const ComplexLanes<F>& a, const Turn& by) {
+  static ComplexLanes<F> times_twiddle(const ComplexLanes<F>& a, const Twiddle& by) {
     const auto re = broadcast<Lanes<F>>(by.re);
     const auto im = broadcast<Lanes<F>>(by.im);
     return {multiply_add_lanes<F>(a.re, re, -(a.im * im)),
             multiply_add_lanes<F>(a.re, im, a.im * re)};
   }
-  static ComplexLanes<F> turned_back(const ComplexLanes<F>& a, const Turn& by) {
+  static ComplexLanes<F> times_conj_twiddle(const ComplexLanes<F>& a, const Twiddle& by) {
     const auto re = broadcast<Lanes<F>>(by.re);
     const auto im = broadcast<Lanes<F>>(by.im);
     return {multiply_add_lanes<F>(a.re, re, a.im * im),
@@ -133,16 +137,16 @@ class Step {
     for (index_t q = 0; q < half_; ++q) first += others[q];
     return first;
   }
-  /// put(s, first + sum over q of cos(2 pi q s / radix) u[q], the same of sin and v) for all s from
-  /// 1 to half_.
-  template <class Put>
-  void for_each_sum(Lanes<F> first, const Lanes<F>* u, const Lanes<F>* v, Put put) const {
+  /// visit(s, first + sum over q of cos(2 pi q s / radix) u[q], sum over q of sin(2 pi q s / radix)
+  /// v[q]) for 1 <= s <= half_.
+  template <class Visit>
+  void for_each_sum(Lanes<F> first, const Lanes<F>* u, const Lanes<F>* v, Visit visit) const {
     index_t s = 0;
-    for (; s + 4 <= half_; s += 4) sums<4>(s, first, u, v, put);
-    for (; s < half_; ++s) sums<1>(s, first, u, v, put);
+    for (; s + 4 <= half_; s += 4) sums<4>(s, first, u, v, visit);
+    for (; s < half_; ++s) sums<1>(s, first, u, v, visit);
   }
-  template <index_t n, class Put>
-  void sums(index_t s, Lanes<F> first, const Lanes<F>* u, const Lanes<F>* v, Put put) const {
+  template <index_t n, class Visit>
+  void sums(index_t s, Lanes<F> first, const Lanes<F>* u, const Lanes<F>* v, Visit visit) const {
     Lanes<F> even[n];
     Lanes<F> odd[n];
     for (index_t i = 0; i < n; ++i) {
@@ -157,11 +161,11 @@ class Step {
         odd[i] = multiply_add_lanes<F>(broadcast<Lanes<F>>(sines[i]), v[q], odd[i]);
       }
     }
-    for (index_t i = 0; i < n; ++i) put(s + i + 1, even[i], odd[i]);
+    for (index_t i = 0; i < n; ++i) visit(s + i + 1, even[i], odd[i]);
   }
 
-  /// Frequency 0 of what is joined, which is real.
-  void forward_first(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
+  /// Combines frequencies 0, which are real.
+  void forward_zero(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
     Pairs pairs;
     for (index_t q = 1; q <= half_; ++q) {
       const Lanes<F> a = in[q * distance()].re;
@@ -175,7 +179,7 @@ class Step {
                    out[s * length_] = {even, -odd};
                  });
   }
-  void backward_first(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
+  void backward_zero(const ComplexLanes<F>* in, ComplexLanes<F>* out) const {
     Pairs pairs;
     for (index_t s = 1; s <= half_; ++s) {
       pairs.sum_re[s - 1] = 2 * in[s * length_].re;
@@ -189,11 +193,13 @@ class Step {
                  });
   }
 
-  /// Frequency k, from which come frequencies k + length * s. Those beyond the half that is kept
-  /// are the conjugates of some that are in it: k + length * (radix - s) mirrors length * s - k.
-  void forward_other(const ComplexLanes<F>* in, index_t k, ComplexLanes<F>* out) const {
-    const Turn* turns = turns_.data() + k * (radix_ - 1) - 1;
-    const auto element = [&](index_t q) { return turned(in[q * distance() + k], turns[q]); };
+  /// Combines frequencies k into frequencies k + length * s. Those beyond the half that is stored
+  /// are conjugates of stored ones: k + length * (radix - s) mirrors length * s - k.
+  void forward_frequency(const ComplexLanes<F>* in, index_t k, ComplexLanes<F>* out) const {
+    const Twiddle* twiddles = twiddles_.data() + k * (radix_ - 1) - 1;
+    const auto element = [&](index_t q) {
+      return times_twiddle(in[q * distance() + k], twiddles[q]);
+    };
     Pairs pairs;
     for (index_t q = 1; q <= half_; ++q) pairs.set(q, element(q), element(radix_ - q));
     out[k] = {sum(in[k].re, pairs.sum_re), sum(in[k].im, pairs.sum_im)};
@@ -208,8 +214,8 @@ class Step {
                    out[s * length_ - k].im = -(even + odd);
                  });
   }
-  void backward_other(const ComplexLanes<F>* in, index_t k, ComplexLanes<F>* out) const {
-    const Turn* turns = turns_.data() + k * (radix_ - 1) - 1;
+  void backward_frequency(const ComplexLanes<F>* in, index_t k, ComplexLanes<F>* out) const {
+    const Twiddle* twiddles = twiddles_.data() + k * (radix_ - 1) - 1;
     Pairs pairs;
     for (index_t s = 1; s <= half_; ++s) {
       const ComplexLanes<F>& mirrored = in[s * length_ - k];
@@ -228,7 +234,7 @@ class Step {
                  });
     for (index_t q = 1; q < radix_; ++q) {
       ComplexLanes<F>& element = out[q * distance() + k];
-      element = turned_back(element, turns[q]);
+      element = times_conj_twiddle(element, twiddles[q]);
     }
   }
 
@@ -236,9 +242,9 @@ class Step {
   index_t half_;
   index_t length_;
   index_t count_;
-  std::vector<F> cosines_;  // [q, s] of 2 pi q s / radix, from 1 on
+  std::vector<F> cosines_;  // [q, s] of 2 pi q s / radix, from 1
   std::vector<F> sines_;
-  std::vector<Turn> turns_;  // [k, q] of -2 pi q k / (radix length), q from 1 on
+  std::vector<Twiddle> twiddles_;  // [k, q] of -2 pi q k / (radix length), q from 1
 };
 
 template <class F>
@@ -247,31 +253,31 @@ class LaneFft final : public FourierPlan<F> {
   using Rows = std::vector<ComplexLanes<F>>;
 
  public:
-  LaneFft(const Shape& shape, int axis) : lines_(shape, axis) {
+  LaneFft(const Shape& shape, int axis) : extents_(shape, axis) {
     index_t length = 1;
-    for (const index_t radix : prime_factors(lines_.n)) {
-      steps_.emplace_back(radix, length, lines_.n / (length * radix));
+    for (const index_t radix : prime_factors(extents_.n)) {
+      steps_.emplace_back(radix, length, extents_.n / (length * radix));
       length *= radix;
     }
     const index_t threads = std::min<index_t>(threads_for(shape.count()), groups());
-    for (index_t i = 0; i < threads; ++i) scratch_.emplace_back(lines_.n);
+    for (index_t i = 0; i < threads; ++i) scratch_.emplace_back(extents_.n);
   }
 
   void forward(const F* x, C* y) override {
     for_each_group([&](Scratch& scratch, index_t outer, index_t first, auto lanes) {
-      const F* from = x + outer * lines_.n * lines_.inner + first;
+      const F* from = x + outer * extents_.n * extents_.inner + first;
       for (ComplexLanes<F>& row : scratch.in) {
         F re[width<F>] = {};
         for (index_t i = 0; i < lanes; ++i) re[i] = from[i];
         std::memcpy(&row.re, re, sizeof(re));
-        from += lines_.inner;
+        from += extents_.inner;
       }
       for (const Step<F>& step : steps_) {
         step.forward(scratch.in.data(), scratch.out.data());
         std::swap(scratch.in, scratch.out);
       }
-      C* to = y + outer * frequencies() * lines_.inner + first;
-      for (index_t k = 0; k < frequencies(); ++k, to += lines_.inner) {
+      C* to = y + outer * frequencies() * extents_.inner + first;
+      for (index_t k = 0; k < frequencies(); ++k, to += extents_.inner) {
         const ComplexLanes<F>& row = scratch.in[static_cast<std::size_t>(k)];
         F re[width<F>];
         F im[width<F>];
@@ -283,8 +289,8 @@ class LaneFft final : public FourierPlan<F> {
   }
   void backward(C* y, F* x) override {
     for_each_group([&](Scratch& scratch, index_t outer, index_t first, auto lanes) {
-      const C* from = y + outer * frequencies() * lines_.inner + first;
-      for (index_t k = 0; k < frequencies(); ++k, from += lines_.inner) {
+      const C* from = y + outer * frequencies() * extents_.inner + first;
+      for (index_t k = 0; k < frequencies(); ++k, from += extents_.inner) {
         ComplexLanes<F>& row = scratch.in[static_cast<std::size_t>(k)];
         F re[width<F>] = {};
         F im[width<F>] = {};
@@ -299,12 +305,12 @@ class LaneFft final : public FourierPlan<F> {
         step->backward(scratch.in.data(), scratch.out.data());
         std::swap(scratch.in, scratch.out);
       }
-      F* to = x + outer * lines_.n * lines_.inner + first;
+      F* to = x + outer * extents_.n * extents_.inner + first;
       for (const ComplexLanes<F>& row : scratch.in) {
         F re[width<F>];
         std::memcpy(re, &row.re, sizeof(re));
         for (index_t i = 0; i < lanes; ++i) to[i] = re[i];
-        to += lines_.inner;
+        to += extents_.inner;
       }
     });
   }
@@ -317,12 +323,12 @@ class LaneFft final : public FourierPlan<F> {
     Rows out;
   };
 
-  index_t frequencies() const { return lines_.n / 2 + 1; }
-  index_t groups_per_outer() const { return (lines_.inner + width<F> - 1) / width<F>; }
-  index_t groups() const { return lines_.outer * groups_per_outer(); }
+  index_t frequencies() const { return extents_.n / 2 + 1; }
+  index_t groups_per_outer() const { return (extents_.inner + width<F> - 1) / width<F>; }
+  index_t groups() const { return extents_.outer * groups_per_outer(); }
 
-  /// transform(scratch, outer, first line, lines) for the lines that go together; a whole register
-  /// of them is a constant, which unrolls its loops.
+  /// transform(scratch, outer, first line, lines) for each group of lines; the number of lines is a
+  /// compile-time constant for whole registers, so that loops are unrolled.
   template <class Transform>
   void for_each_group(Transform transform) {
     const auto threads = static_cast<int>(scratch_.size());
@@ -332,7 +338,7 @@ class LaneFft final : public FourierPlan<F> {
       for (index_t group = groups() * thread / threads; group < last; ++group) {
         const index_t outer = group / groups_per_outer();
         const index_t first = group % groups_per_outer() * width<F>;
-        const index_t left = lines_.inner - first;
+        const index_t left = extents_.inner - first;
         if (left >= width<F>) {
           transform(scratch, outer, first, std::integral_constant<index_t, width<F>>{});
         } else {
@@ -342,20 +348,22 @@ class LaneFft final : public FourierPlan<F> {
     });
   }
 
-  AxisExtents lines_;
+  AxisExtents extents_;
   std::vector<Step<F>> steps_;
-  std::vector<Scratch> scratch_;  // of each thread
+  std::vector<Scratch> scratch_;  // one per thread
 };
 
 }  // namespace
 
-// Measured. FFTW has code of its own for small factors, and is behind by less the fewer lanes there
-// are; lanes without a line are time lost.
+// Thresholds are measured with lines of 1599 = 3 * 13 * 41 samples, rows "MDC" and "CGLS, MDD" of
+// `make compare`. FFTW has special code for small factors, and few lanes or partly filled registers
+// gain little.
 template <std::floating_point F, class Tag>
-bool lanes_suit(Tag, const Shape& shape, int axis) {
-  const AxisExtents lines(shape, axis);
-  if (width<F> < 4 || lines.inner < 2 * width<F> || lines.n % 2 == 0 || lines.n == 1) return false;
-  const index_t largest = prime_factors(lines.n).back();
+bool suits_lane_fft(Tag, const Shape& shape, int axis) {
+  const AxisExtents extents(shape, axis);
+  if (width<F> < 4 || extents.inner < 2 * width<F> || extents.n % 2 == 0 || extents.n == 1)
+    return false;
+  const index_t largest = prime_factors(extents.n).back();
   return largest >= 11 && largest <= max_radix;
 }
 
@@ -364,8 +372,8 @@ std::unique_ptr<FourierPlan<F>> make_lane_plan(Tag, const Shape& shape, int axis
   return std::make_unique<LaneFft<F>>(shape, axis);
 }
 
-#define INSTANTIATE(F)                                              \
-  template bool lanes_suit<F>(WEFT_THIS_DEVICE, const Shape&, int); \
+#define INSTANTIATE(F)                                                  \
+  template bool suits_lane_fft<F>(WEFT_THIS_DEVICE, const Shape&, int); \
   template std::unique_ptr<FourierPlan<F>> make_lane_plan<F>(WEFT_THIS_DEVICE, const Shape&, int);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -17,9 +17,9 @@
 namespace weft::detail {
 namespace {
 
-/// out = alpha f() + beta out, where transform(to) puts the result of f into an array.
+/// out = alpha f + beta out, where transform(to) writes f to an array.
 template <Scalar T, class F>
-void transform_into(DistributedArray<T>& out, DistributedArray<T>& spare, Update<T> update,
+void transform_into(const ArrayView<T>& out, DistributedArray<T>& spare, Update<T> update,
                     F transform) {
   if (update.beta == T{}) {
     transform(out);
@@ -37,7 +37,7 @@ std::unique_ptr<FourierPlan<X>> plan_of(const Layout& layout, const std::vector<
   return make_fourier_plan<X>(layout.device(), layout.box().shape, axes, planning);
 }
 
-/// As usually counted.
+/// 5 n log2(n) per transform, as usually counted.
 double fft_flops(const Layout& layout, index_t n) {
   return 5 * static_cast<double>(layout.local_count()) * std::log2(static_cast<double>(n));
 }
@@ -52,19 +52,16 @@ class LocalFft final : public OperatorNode<C> {
     for (const int axis : axes) length_ *= layout.shape()[axis];
   }
 
-  void forward(const DistributedArray<C>& x, DistributedArray<C>& y,
-               Update<C> update) const override {
+  void forward(const ConstArrayView<C>& x, const ArrayView<C>& y, Update<C> update) const override {
     if (!plan_) return;
-    transform_into(y, spare_, update, [&](DistributedArray<C>& to) {
+    transform_into(y, spare_, update, [&](const ArrayView<C>& to) {
       dispatch(to.device(), [&](auto) { plan_->forward(x.data(), to.data()); });
     });
   }
-  void adjoint(const DistributedArray<C>& y, DistributedArray<C>& x,
-               Update<C> update) const override {
+  void adjoint(const ConstArrayView<C>& y, const ArrayView<C>& x, Update<C> update) const override {
     if (!plan_) return;
-    transform_into(x, spare_, update, [&](DistributedArray<C>& to) {
-      // Of complex numbers, it only reads.
-      dispatch(to.device(), [&](auto) { plan_->backward(const_cast<C*>(y.data()), to.data()); });
+    transform_into(x, spare_, update, [&](const ArrayView<C>& to) {
+      dispatch(to.device(), [&](auto) { plan_->backward(y.data(), to.data()); });
     });
   }
   Cost cost() const override {
@@ -85,45 +82,44 @@ class LocalRealFft final : public OperatorNode<F, std::complex<F>> {
  public:
   LocalRealFft(const Layout& domain, const Layout& range, int axis, FftPlanning planning)
       : OperatorNode<F, C>(fmt::format("real fft of axis {}", axis), domain, range),
-        lines_(domain.box().shape, axis),
+        extents_(domain.box().shape, axis),
         plan_(plan_of<F>(domain, {axis}, planning)),
-        spectrum_(range, uninitialized),
+        half_spectrum_(range, uninitialized),
         spare_(domain, uninitialized) {}
 
-  void forward(const DistributedArray<F>& x, DistributedArray<C>& y,
-               Update<C> update) const override {
+  void forward(const ConstArrayView<F>& x, const ArrayView<C>& y, Update<C> update) const override {
     if (!plan_) return;
     dispatch(y.device(), [&](auto device) {
-      plan_->forward(x.data(), spectrum_.data());
-      kernels::weight_half(device, lines_.outer, lines_.n, lines_.inner, kernel_value(update.alpha),
-                           std::numbers::sqrt2_v<F>, kernel_cast(spectrum_.data()),
-                           kernel_value(update.beta), kernel_cast(y.data()));
+      plan_->forward(x.data(), half_spectrum_.data());
+      kernels::scale_half_spectrum(device, extents_.outer, extents_.n, extents_.inner,
+                                   kernel_value(update.alpha), std::numbers::sqrt2_v<F>,
+                                   kernel_cast(half_spectrum_.data()), kernel_value(update.beta),
+                                   kernel_cast(y.data()));
     });
   }
-  void adjoint(const DistributedArray<C>& y, DistributedArray<F>& x,
-               Update<F> update) const override {
+  void adjoint(const ConstArrayView<C>& y, const ArrayView<F>& x, Update<F> update) const override {
     if (!plan_) return;
-    // The transform back adds the negative frequencies, so that half of what they stand for is due.
+    // The backward transform adds the negative frequencies: sqrt(2) / 2 for each of the two.
     dispatch(x.device(), [&](auto device) {
-      kernels::weight_hermitian(device, lines_.outer, lines_.n, lines_.inner,
-                                std::numbers::sqrt2_v<F> / 2, kernel_cast(y.data()),
-                                kernel_cast(spectrum_.data()));
+      kernels::scale_hermitian_spectrum(device, extents_.outer, extents_.n, extents_.inner,
+                                        std::numbers::sqrt2_v<F> / 2, kernel_cast(y.data()),
+                                        kernel_cast(half_spectrum_.data()));
     });
-    transform_into(x, spare_, update, [&](DistributedArray<F>& to) {
-      dispatch(to.device(), [&](auto) { plan_->backward(spectrum_.data(), to.data()); });
+    transform_into(x, spare_, update, [&](const ArrayView<F>& to) {
+      dispatch(to.device(), [&](auto) { plan_->backward(half_spectrum_.data(), to.data()); });
     });
   }
   Cost cost() const override {
-    return {.flops = fft_flops(this->domain(), this->lines_.n) / 2,
+    return {.flops = fft_flops(this->domain(), extents_.n) / 2,
             .bytes = static_cast<double>(sizeof(F)) *
                      static_cast<double>(this->domain().local_count() +
                                          6 * this->range().local_count())};
   }
 
  private:
-  AxisExtents lines_;
+  AxisExtents extents_;
   std::unique_ptr<FourierPlan<F>> plan_;
-  mutable DistributedArray<C> spectrum_;
+  mutable DistributedArray<C> half_spectrum_;
   mutable DistributedArray<F> spare_;
 };
 

@@ -5,15 +5,16 @@
 
 namespace weft::kernels {
 
-/// y[o, k, i] = alpha w x[o, k, i] + beta y[o, k, i] for the frequencies 0 <= k <= nfft / 2 of a
-/// real transform, where w is 1 for those that are their own negative and `weight` for the others;
-/// with beta = 0, y is not read.
+/// y[o, k, i] = alpha w[k] x[o, k, i] + beta y[o, k, i] for the frequencies 0 <= k <= nfft / 2 of a
+/// real transform, where w[k] is 1 for k = 0 and k = nfft / 2, otherwise `weight`. With beta = 0, y
+/// is not read.
 template <class Device, class R>
-void weight_half(Device device, index_t outer, index_t nfft, index_t inner, Complex<R> alpha,
-                 R weight, const Complex<R>* x, Complex<R> beta, Complex<R>* y);
-/// y = w x, and real for the frequencies that are their own negative.
+void scale_half_spectrum(Device device, index_t outer, index_t nfft, index_t inner,
+                         Complex<R> alpha, R weight, const Complex<R>* x, Complex<R> beta,
+                         Complex<R>* y);
+/// y[o, k, i] = w[k] x[o, k, i], and its real part for k = 0 and k = nfft / 2.
 template <class Device, class R>
-void weight_hermitian(Device device, index_t outer, index_t nfft, index_t inner, R weight,
-                      const Complex<R>* x, Complex<R>* y);
+void scale_hermitian_spectrum(Device device, index_t outer, index_t nfft, index_t inner, R weight,
+                              const Complex<R>* x, Complex<R>* y);
 
 }  // namespace weft::kernels

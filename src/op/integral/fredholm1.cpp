@@ -1,5 +1,6 @@
 #include <weft/op/integral/fredholm1.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/plan_agreement.hpp"
@@ -20,17 +21,15 @@ class Fredholm1 final : public OperatorNode<T> {
         nz_(nz),
         first_(replicated ? kernel_.offset()[0] : 0) {
     if (!replicated || !kernel_.layout().is_cut(0)) return;
-    everyone_ = kernel_.layout().line_comm(0);
+    gather_comm_ = kernel_.layout().line_comm(0);
     model_parts_ = parts(kernel_.shape()[2]);
     data_parts_ = parts(kernel_.shape()[1]);
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     multiply(MatrixForm::plain, update, x, y, data_parts_);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     multiply(MatrixForm::adjoint, update, y, x, model_parts_);
   }
   Cost cost() const override {
@@ -38,11 +37,11 @@ class Fredholm1 final : public OperatorNode<T> {
     const auto elements = of.batch * (of.m * of.k + of.n * (of.m + of.k));
     return {.flops = detail::gemm_flops<T>(of),
             .bytes = static_cast<double>(elements) * sizeof(T),
-            .messages = everyone_ ? 1.0 : 0.0};
+            .messages = gather_comm_ ? 1.0 : 0.0};
   }
 
  private:
-  /// Where the slices of the ranks are, if each has so many rows.
+  /// How an array of `rows` rows per slice is divided among ranks.
   Parts parts(index_t rows) const {
     const auto splits = kernel_.layout().splits(0);
     std::vector<index_t> counts;
@@ -56,8 +55,8 @@ class Fredholm1 final : public OperatorNode<T> {
     if (form == MatrixForm::plain) return {shape[1], nz_, shape[2], shape[0]};
     return {shape[2], nz_, shape[1], shape[0]};
   }
-  void multiply(MatrixForm form, Update<T> update, const DistributedArray<T>& x,
-                DistributedArray<T>& y, const Parts& gathered) const {
+  void multiply(MatrixForm form, Update<T> update, const ConstArrayView<T>& x,
+                const ArrayView<T>& y, const Parts& gathered) const {
     const detail::GemmSize of = size(form);
     const index_t in = of.k * nz_;
     const index_t out = of.m * nz_;
@@ -66,15 +65,15 @@ class Fredholm1 final : public OperatorNode<T> {
     detail::gemm<T>(y.device(), form, of, update.alpha,
                     {kernel_.data(), row, kernel_.shape()[1] * row},
                     {x.data() + first_ * in, nz_, in}, update.beta, {mine, nz_, out});
-    if (!everyone_) return;
-    everyone_->all_gather_v(ConstBufferRef(mine, of.batch * out, y.device()),
-                            BufferRef(y.data(), y.local_count(), y.device()), gathered);
+    if (!gather_comm_) return;
+    gather_comm_->all_gather_v(ConstBufferRef(mine, of.batch * out, y.device()),
+                               BufferRef(y.data(), y.local_count(), y.device()), gathered);
   }
 
   DistributedArray<T> kernel_;
   index_t nz_;
-  index_t first_;  // of this rank's slices in its model and data
-  std::optional<Comm> everyone_;
+  index_t first_;  // position of this rank's slices in its model and data
+  std::optional<Comm> gather_comm_;
   Parts model_parts_;
   Parts data_parts_;
 };
@@ -88,21 +87,21 @@ LinearOperator<T> fredholm1(DistributedArray<T> kernel, const Fredholm1Options& 
       "fredholm1", {&layout}, dtype_of<T>,
       fmt::format("nz {}{}", options.nz, options.replicated ? ", replicated" : ""));
   require(!layout.is_stack() && layout.ndim() == 3,
-          "fredholm1: a kernel has three axes (slices, nx, ny), but G is {}", layout.describe());
-  require(options.nz >= 0, "fredholm1: nz is {}", options.nz);
+          "fredholm1: a kernel has three axes (slices, nx, ny), but G is {}", to_string(layout));
+  require(options.nz >= 0, "fredholm1: nz must not be negative, got {}", options.nz);
   const Shape& shape = layout.shape();
   for (int rank = 0; rank < layout.comm().size(); ++rank) {
     const Shape& local = layout.box(rank).shape;
     require(local[1] == shape[1] && local[2] == shape[2],
-            "fredholm1: only slices may be cut, but G is {}", layout.describe());
+            "fredholm1: only slices may be cut, but G is {}", to_string(layout));
   }
   const auto vectors = [&](index_t rows) {
-    const Shape whole{shape[0], rows, options.nz};
-    if (options.replicated) return layout.replicated_like(whole);
+    const Shape global{shape[0], rows, options.nz};
+    if (options.replicated) return replicated_like(layout, global);
     const auto uncut = [](index_t extent) {
       return [=](std::span<const index_t>) -> std::vector<index_t> { return {0, extent}; };
     };
-    return layout.recut(1, uncut(rows)).recut(2, uncut(options.nz));
+    return recut(recut(layout, 1, uncut(rows)), 2, uncut(options.nz));
   };
   const Layout domain = vectors(shape[2]);
   const Layout range = vectors(shape[1]);

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-/// The transform up to the frequencies that the kernel has, in the layout that it wants them in.
+/// The transform restricted to the frequencies of the kernel, in the layout that the kernel needs.
 template <Scalar R, Scalar T>
 LinearOperator<R, T> low_frequencies(const LinearOperator<R, T>& transform, const Layout& wanted,
                                      const char* what) {
@@ -25,8 +25,8 @@ LinearOperator<R, T> low_frequencies(const LinearOperator<R, T>& transform, cons
                     given.shape()[0] >= wanted.shape()[0] &&
                     given.shape()[1] == wanted.shape()[1] && given.shape()[2] == wanted.shape()[2];
   require(fits, "mdc: {}",
-          detail::difference(fmt::format("the transform of the {} gives", what), given,
-                             "the kernel needs", wanted));
+          detail::difference(fmt::format("the transform of the {} returns", what), given,
+                             "the kernel expects", wanted));
   std::vector<index_t> low(static_cast<std::size_t>(wanted.shape()[0]));
   std::iota(low.begin(), low.end(), index_t{0});
   const auto kept = restriction<T>(given, low, {.axis = 0});
@@ -43,7 +43,7 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
   const Layout& model = of_model.domain();
   require(!model.is_stack() && model.ndim() == 3,
           "mdc: a model has three axes (times, ny, nv), but the transform takes {}",
-          model.describe());
+          to_string(model));
   if (!options.prescaled) {
     detail::require_positive(options.dt, "mdc", "dt");
     detail::require_positive(options.dr, "mdc", "dr");
@@ -51,9 +51,9 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
   DistributedArray<std::complex<R>> factors = options.conj ? conj(kernel) : std::move(kernel);
   const auto product = fredholm1(std::move(factors), {.nz = model.shape()[2]});
   const double weight = std::sqrt(static_cast<double>(model.shape()[0])) * options.dt * options.dr;
-  const auto there = low_frequencies(of_model, product.domain(), "model");
-  const auto back = adjoint(low_frequencies(of_data, product.range(), "data"));
-  return back * (static_cast<R>(options.prescaled ? 1 : weight) * product) * there;
+  const auto to_frequencies = low_frequencies(of_model, product.domain(), "model");
+  const auto to_times = adjoint(low_frequencies(of_data, product.range(), "data"));
+  return to_times * (static_cast<R>(options.prescaled ? 1 : weight) * product) * to_frequencies;
 }
 
 template <std::floating_point R>
@@ -62,13 +62,14 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel, const MdcTimes& 
   const Layout& layout = kernel.layout();
   require(!layout.is_stack() && layout.ndim() == 3,
           "mdc: a kernel has three axes (frequencies, nx, ny), but this one is {}",
-          layout.describe());
-  require(times.nt > 0 && times.nv > 0, "mdc: {} times and {} virtual sources", times.nt, times.nv);
+          to_string(layout));
+  require(times.nt > 0 && times.nv > 0, "mdc: nt and nv must be positive, got {} and {}", times.nt,
+          times.nv);
   require(!times.twosided || times.nt % 2 == 1,
-          "mdc: {} times on both sides of zero; their number must be odd", times.nt);
+          "mdc: nt must be odd for times on both sides of zero, got {}", times.nt);
   require(layout.shape()[0] <= times.nt / 2 + 1,
-          "mdc: the kernel has {} frequencies, but {} times have {}", layout.shape()[0], times.nt,
-          times.nt / 2 + 1);
+          "mdc: the kernel has {} frequencies, but nt = {} allows at most {}", layout.shape()[0],
+          times.nt, times.nt / 2 + 1);
   const auto transform = [&](index_t receivers, bool shifted) {
     const Shape shape = {times.nt, receivers, times.nv};
     return fft<R>(Layout::scatter(layout.comm(), shape, 1).on(layout.device()),

@@ -21,21 +21,21 @@ void multiply(Tag tag, MatrixForm form, const GemmSize& size, T alpha, Matrices<
   }
 }
 
-/// The rows, or else the columns, of all products one after the other: those from `first` up to
-/// `last`.
+/// Computes lines [first, last) of a batch: the rows of all products, or all their columns,
+/// numbered consecutively.
 template <class Tag, Scalar T>
 void multiply_lines(Tag tag, bool rows, index_t first, index_t last, MatrixForm form,
                     const GemmSize& size, T alpha, Matrices<const T> a, Matrices<const T> b, T beta,
                     Matrices<T> c) {
   const index_t lines = rows ? size.m : size.n;
   for (index_t line = first; line < last;) {
-    const index_t number = line / lines;
-    const index_t begin = line - number * lines;
+    const index_t product = line / lines;
+    const index_t begin = line - product * lines;
     const index_t count = std::min(lines - begin, last - line);
     GemmSize part = size;
-    Matrices<const T> mine_a{a.data + number * a.stride, a.row};
-    Matrices<const T> mine_b{b.data + number * b.stride, b.row};
-    Matrices<T> mine_c{c.data + number * c.stride, c.row};
+    Matrices<const T> mine_a{a.data + product * a.stride, a.row};
+    Matrices<const T> mine_b{b.data + product * b.stride, b.row};
+    Matrices<T> mine_c{c.data + product * c.stride, c.row};
     if (rows) {
       part.m = count;
       mine_a.data += begin * (form == MatrixForm::plain ? a.row : 1);

@@ -1,5 +1,9 @@
 #pragma once
 
+// Batched matrix products on a device. gemm.cpp divides them among threads; gemm_openblas.cpp or
+// gemm_loops.cpp computes a block on the CPU, cuda/gemm.cpp everything on a GPU. Used by
+// matrix_mult.cpp, summa.cpp and integral/fredholm1.cpp.
+
 #include <weft/core/device.hpp>
 #include <weft/core/scalars.hpp>
 #include <weft/core/shape.hpp>
@@ -8,11 +12,12 @@
 
 namespace weft::detail {
 
-/// How a matrix is read.
+/// A matrix, its transpose or its conjugate transpose.
 enum class MatrixForm : std::uint8_t { plain, transpose, adjoint };
 
-/// Matrices in row-major order: rows begin `row` elements apart, and one matrix of a batch
-/// `stride` elements after the one before. With stride 0 they are all the same.
+/// A batch of matrices in row-major order. `row` is the distance between rows (the leading
+/// dimension), `stride` that between matrices of the batch. With stride 0 they are all the same
+/// matrix.
 template <class T>
 struct Matrices {
   T* data;
@@ -20,7 +25,7 @@ struct Matrices {
   index_t stride = 0;
 };
 
-/// Products of m x k by k x n.
+/// A batch of products of m x k by k x n matrices.
 struct GemmSize {
   index_t m;
   index_t n;
@@ -29,14 +34,14 @@ struct GemmSize {
 };
 
 /// c = alpha form(a) b + beta c for each matrix of a batch, in the arithmetic of T; with beta = 0,
-/// c is not read. The CPU's work is divided among this rank's threads; each of them calls OpenBLAS,
-/// which is told to use no threads of its own for the whole process. On a GPU, cuBLAS on this
-/// thread's stream.
+/// c is not read. On the CPU, this rank's threads share the work, and each calls OpenBLAS, whose
+/// own threads are switched off for the whole process. On a GPU, cuBLAS runs on this thread's
+/// stream.
 template <Scalar T>
 void gemm(Device device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
           Matrices<const T> b, T beta, Matrices<T> c);
 
-/// The floating-point operations of it.
+/// The floating-point operations of gemm().
 template <Scalar T>
 double gemm_flops(const GemmSize& size) {
   const double products = static_cast<double>(size.m) * static_cast<double>(size.n) *

@@ -1,7 +1,7 @@
 #pragma once
 
-// One product on one thread of the CPU: by OpenBLAS (gemm_openblas.cpp), or, in a build without it,
-// by loops (gemm_loops.cpp).
+// One matrix product on one CPU thread, for gemm.cpp: by OpenBLAS (gemm_openblas.cpp), or by loops
+// in builds without it (gemm_loops.cpp).
 
 #include "op/matrix/gemm.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// gemm() of a single product that is not empty.
+/// gemm() of a single nonempty product.
 template <class Device, Scalar T>
 void gemm_block(Device device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
                 Matrices<const T> b, T beta, Matrices<T> c);

@@ -1,3 +1,5 @@
+// Matrix products by OpenBLAS.
+
 #include "op/matrix/gemm_block.hpp"
 
 #include <weft/core/error.hpp>
@@ -10,15 +12,15 @@
 namespace weft::detail {
 namespace {
 
-/// OpenBLAS has one team of threads for the whole process, while every rank of it calls here from
-/// threads of its own.
+/// Switches off OpenBLAS's threads: they are shared by the whole process, while every rank calls
+/// from its own threads.
 void use_one_thread() {
   [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
 }
 
 blasint blas_int(index_t n) {
   require(n <= std::numeric_limits<blasint>::max(),
-          "gemm: {} rows, columns, or elements between rows are more than OpenBLAS can count", n);
+          "gemm: dimension {} exceeds the integer type of OpenBLAS", n);
   return static_cast<blasint>(n);
 }
 
@@ -44,11 +46,11 @@ void multiply(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> 
   if constexpr (std::same_as<T, std::complex<double>>) call(cblas_zgemm, &alpha, &beta);
 }
 
-/// A single column reads the matrix once, which another function of BLAS does faster.
+/// A product with a single column, by gemv, which reads the matrix faster than gemm.
 template <class T>
 void multiply_column(MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
                      Matrices<const T> b, T beta, Matrices<T> c) {
-  if (beta == T{}) {  // not all versions leave the output unread
+  if (beta == T{}) {  // some versions of OpenBLAS read c
     scale_block(size, beta, c);
     beta = T{1};
   }

@@ -1,5 +1,6 @@
 #include <weft/op/matrix/matrix_mult.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 #include "array/plan_agreement.hpp"
@@ -19,7 +20,8 @@ using detail::MatrixSide;
 template <Scalar T>
 class MatrixMult final : public OperatorNode<T> {
  public:
-  /// Multiplies along the middle axis of [outer, columns of A here, inner].
+  /// Multiplies by this rank's block of A along the middle axis of [outer, columns of the block,
+  /// inner].
   MatrixMult(DistributedArray<T> matrix, const Layout& domain, const Layout& range, index_t outer,
              index_t inner, MatrixSide<T> model, MatrixSide<T> data)
       : OperatorNode<T>(fmt::format("matrix_mult by {}", to_string(matrix.shape())), domain, range),
@@ -29,24 +31,23 @@ class MatrixMult final : public OperatorNode<T> {
         model_(std::move(model)),
         data_(std::move(data)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
-    const T* in = model_.take(x);
-    data_.give(y, update,
-               [&](T alpha, T beta, T* out) { multiply(MatrixForm::plain, alpha, in, beta, out); });
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
+    const T* in = model_.gather(x);
+    data_.reduce_into(y, update, [&](T alpha, T beta, T* out) {
+      multiply(MatrixForm::plain, alpha, in, beta, out);
+    });
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
-    const T* in = data_.take(y);
-    model_.give(x, update, [&](T alpha, T beta, T* out) {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
+    const T* in = data_.gather(y);
+    model_.reduce_into(x, update, [&](T alpha, T beta, T* out) {
       multiply(MatrixForm::adjoint, alpha, in, beta, out);
     });
   }
   Cost cost() const override {
-    return cost_with(model_.messages_to_take() + data_.messages_to_give());
+    return cost_with(model_.gather_messages() + data_.reduce_messages());
   }
   Cost adjoint_cost() const override {
-    return cost_with(data_.messages_to_take() + model_.messages_to_give());
+    return cost_with(data_.gather_messages() + model_.reduce_messages());
   }
 
  private:
@@ -78,23 +79,23 @@ class MatrixMult final : public OperatorNode<T> {
 
 void require_matrix(const Layout& layout) {
   require(!layout.is_stack() && layout.ndim() == 2,
-          "matrix_mult: a matrix has two axes, but A is {}", layout.describe());
+          "matrix_mult: a matrix has two axes, but A is {}", to_string(layout));
 }
 
-/// Vectors along an axis of A, cut as A is; all ranks at the same place along the axis have the
-/// same part.
-Layout along(const Layout& matrix, int axis, const Shape& shape) {
+/// A layout whose first axis is distributed as an axis of A. Ranks at the same position along that
+/// axis have copies of the same part.
+Layout vectors_along(const Layout& matrix, int axis, const Shape& shape) {
   const int ranks = matrix.comm().size();
   std::vector<index_t> extents;
   std::vector<int> lines;
-  bool whole = true;
+  bool is_replicated = true;
   for (int rank = 0; rank < ranks; ++rank) {
     extents.push_back(matrix.box(rank).shape[axis]);
     lines.push_back(matrix.group(rank) * ranks +
                     static_cast<int>(matrix.coordinates(rank)[1 - axis]));
-    whole = whole && extents.back() == shape[0];
+    is_replicated = is_replicated && extents.back() == shape[0];
   }
-  if (whole) return matrix.replicated_like(shape);
+  if (is_replicated) return replicated_like(matrix, shape);
   if (std::set<int>(lines.begin(), lines.end()).size() == 1) {
     return Layout::scatter(matrix.comm(), shape, 0, extents).on(matrix.device());
   }
@@ -125,15 +126,15 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOption
   const Shape data = with_first(layout.shape()[0], options.other);
   const Comm row = layout.line_comm(1);
   const Comm column = layout.line_comm(0);
-  const Layout domain = along(layout, 1, model);
-  const Layout range = along(layout, 0, data);
+  const Layout domain = vectors_along(layout, 1, model);
+  const Layout range = vectors_along(layout, 0, data);
   if (!options.scattered) return make(domain, range, MatrixSide<T>(column), MatrixSide<T>(row));
 
   const int ranks = layout.comm().size();
   require(layout.grid()[0] == ranks || layout.grid()[1] == ranks,
           "matrix_mult: scattered is for a matrix that is cut along one axis over all ranks, but "
           "A is {}",
-          layout.describe());
+          to_string(layout));
   const auto even = [&](const Shape& shape) {
     return Layout::scatter(layout.comm(), shape).on(layout.device());
   };
@@ -159,13 +160,13 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const Layout& model,
     require(model.box(rank).shape[axis] == model.shape()[axis],
             "matrix_mult along axis {}, which is cut: the model is {}; redistribute it, or use a "
             "matrix that is cut along its columns",
-            axis, model.describe());
+            axis, to_string(model));
   }
-  const Layout range = model.recut(axis, [&](std::span<const index_t>) -> std::vector<index_t> {
+  const Layout range = recut(model, axis, [&](std::span<const index_t>) -> std::vector<index_t> {
     return {0, layout.shape()[0]};
   });
-  const detail::AxisExtents lines(model.box().shape, axis);
-  return make_operator<MatrixMult<T>>(std::move(matrix), model, range, lines.outer, lines.inner,
+  const detail::AxisExtents extents(model.box().shape, axis);
+  return make_operator<MatrixMult<T>>(std::move(matrix), model, range, extents.outer, extents.inner,
                                       MatrixSide<T>(Comm::self()), MatrixSide<T>(Comm::self()));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// The communication of matrix_mult.cpp.
+
 #include <weft/array/arithmetic.hpp>
 #include <weft/op/operator_node.hpp>
 
@@ -9,34 +11,35 @@
 
 namespace weft::detail {
 
-/// The model or the data of a matrix whose blocks stay on their ranks. The block of this rank is
-/// multiplied with one piece of it, which the ranks of a line have in common.
+/// The model or the data of a distributed matrix. This rank's block of the matrix multiplies one
+/// piece of it, which is common to the ranks of `line`: those with the same columns, or the same
+/// rows.
 template <Scalar T>
 class MatrixSide {
  public:
-  /// The piece is this rank's part of an array of the layout; where the line is cut, each of its
-  /// ranks knows only a part of the sum that the piece is.
+  /// The piece is this rank's part of the array, replicated over the line.
   explicit MatrixSide(Comm line) : line_(std::move(line)) {}
-  /// The piece is the whole array, which the line has between them.
+  /// The piece is the whole array, which is distributed over the line.
   MatrixSide(Comm line, const Layout& layout) : MatrixSide(std::move(line)) {
     if (!has_peers(line_)) return;
     std::vector<index_t> counts;
     for (int rank = 0; rank < line_.size(); ++rank) counts.push_back(layout.local_count(rank));
     parts_ = Parts(std::move(counts));
     piece_ = Buffer<T>(parts_->extent(), layout.device());
-    mine_ = DistributedArray<T>::view(layout, piece_.data() + parts_->offset(line_.rank()),
-                                      layout.local_count());
+    local_part_.emplace(layout, piece_.data() + parts_->offset(line_.rank()), layout.local_count());
   }
 
-  /// The piece of an array.
-  const T* take(const DistributedArray<T>& x) {
+  /// The piece of x. Communication: one all_gather if the piece is distributed.
+  const T* gather(const ConstArrayView<T>& x) {
     if (!parts_) return x.data();
     line_.all_gather_v(ConstBufferRef(x.data(), x.local_count(), x.device()), piece_, *parts_);
     return piece_.data();
   }
-  /// Lets product(alpha, beta, piece) write a piece, and adds up those of the line.
+  /// y = alpha (sum over the line of products) + beta y, where product(alpha, beta, piece) computes
+  /// this rank's contribution, piece = alpha A x + beta piece. Communication: one allreduce, or one
+  /// reduce_scatter if the piece is distributed.
   template <class Product>
-  void give(DistributedArray<T>& y, Update<T> update, Product product) {
+  void reduce_into(const ArrayView<T>& y, Update<T> update, Product product) {
     if (!has_peers(line_)) return product(update.alpha, update.beta, y.data());
     const BufferRef out(y.data(), y.local_count(), y.device());
     if (!parts_) {
@@ -44,18 +47,18 @@ class MatrixSide {
       return line_.allreduce(out);
     }
     product(update.alpha, T{}, piece_.data());
-    if (update.beta != T{}) axpy(update.beta, y, *mine_);
+    if (update.beta != T{}) axpy(update.beta, y, *local_part_);
     line_.reduce_scatter_v(piece_, *parts_, out);
   }
 
-  int messages_to_take() const { return parts_ ? 1 : 0; }
-  int messages_to_give() const { return has_peers(line_) ? 1 : 0; }
+  int gather_messages() const { return parts_ ? 1 : 0; }
+  int reduce_messages() const { return has_peers(line_) ? 1 : 0; }
 
  private:
   Comm line_;
-  std::optional<Parts> parts_;               // of the piece, where ranks do not have all of it
-  Buffer<T> piece_;                          // then
-  std::optional<DistributedArray<T>> mine_;  // this rank's part of it
+  std::optional<Parts> parts_;              // of the piece, if it is distributed
+  Buffer<T> piece_;                         // if it is distributed
+  std::optional<ArrayView<T>> local_part_;  // view of this rank's part of piece_
 };
 
 }  // namespace weft::detail

@@ -1,11 +1,13 @@
 #include <weft/op/matrix/matrix_mult.hpp>
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
 #include "array/box_kernels.hpp"
 #include "array/plan_agreement.hpp"
+#include "array/vector_kernels.hpp"
 #include "op/matrix/gemm.hpp"
 #include "op/peers.hpp"
 #include "op/scaling.hpp"
@@ -17,16 +19,17 @@ using detail::has_peers;
 using detail::Matrices;
 using detail::MatrixForm;
 
-/// Columns of A, and the rows of the model that they are multiplied with: as many as one rank has
-/// of either.
+/// Columns of A and the matching rows of the model, such that one column of ranks owns the former
+/// and one row of ranks the latter.
 struct Panel {
   index_t width;
-  int column;            // of ranks that have the columns of A,
-  index_t first_column;  // which are these and the next among theirs
-  int row;               // of ranks that have the rows of the model,
-  index_t first_row;     // which are these and the next
+  int column;            // column of ranks that owns the columns of A
+  index_t first_column;  // position of the first among its columns
+  int row;               // row of ranks that owns the rows of the model
+  index_t first_row;     // position of the first among its rows
 };
 
+/// The panels for given splits of A's columns and of the model's rows.
 std::vector<Panel> panels_of(std::span<const index_t> columns, std::span<const index_t> rows) {
   std::vector<Panel> panels;
   index_t first = 0;
@@ -47,8 +50,8 @@ class Summa final : public OperatorNode<T> {
   Summa(DistributedArray<T> matrix, const Layout& domain, const Layout& range)
       : OperatorNode<T>(fmt::format("summa by {}", to_string(matrix.shape())), domain, range),
         matrix_(std::move(matrix)),
-        along_row_(matrix_.layout().line_comm(1)),
-        along_column_(matrix_.layout().line_comm(0)),
+        row_comm_(matrix_.layout().line_comm(1)),
+        column_comm_(matrix_.layout().line_comm(0)),
         row_(static_cast<int>(matrix_.layout().coordinates(matrix_.comm().rank())[0])),
         column_(static_cast<int>(matrix_.layout().coordinates(matrix_.comm().rank())[1])),
         rows_(matrix_.local_shape()[0]),
@@ -56,12 +59,11 @@ class Summa final : public OperatorNode<T> {
         panels_(panels_of(matrix_.layout().splits(1), domain.splits(0))) {
     index_t widest = 0;
     for (const Panel& panel : panels_) widest = std::max(widest, panel.width);
-    if (has_peers(along_row_)) of_matrix_ = Buffer<T>(rows_ * widest, matrix_.device());
-    if (has_peers(along_column_)) of_model_ = Buffer<T>(widest * columns_, matrix_.device());
+    if (has_peers(row_comm_)) matrix_panel_ = Buffer<T>(rows_ * widest, matrix_.device());
+    if (has_peers(column_comm_)) model_panel_ = Buffer<T>(widest * columns_, matrix_.device());
   }
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     if (panels_.empty()) detail::scale_or_clear(update.beta, y);
     for (const Panel& panel : panels_) {
       const Matrices<const T> a = broadcast_columns(panel);
@@ -71,24 +73,23 @@ class Summa final : public OperatorNode<T> {
       update.beta = T{1};
     }
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     for (const Panel& panel : panels_) {
       const Matrices<const T> a = broadcast_columns(panel);
       const bool mine = panel.row == row_;
-      T* out = mine ? x.data() + panel.first_row * columns_ : of_model_.data();
+      T* out = mine ? x.data() + panel.first_row * columns_ : model_panel_.data();
       detail::gemm<T>(x.device(), MatrixForm::adjoint, {panel.width, columns_, rows_}, update.alpha,
                       a, {y.data(), columns_}, mine ? update.beta : T{}, {out, columns_});
-      if (!has_peers(along_column_)) continue;
+      if (!has_peers(column_comm_)) continue;
       const BufferRef sum(out, panel.width * columns_, x.device());
-      along_column_.reduce(sum, mine ? sum : BufferRef(), ReduceOp::sum, panel.row);
+      column_comm_.reduce(sum, mine ? sum : BufferRef(), ReduceOp::sum, panel.row);
     }
   }
   Cost cost() const override {
     const detail::GemmSize size{rows_, columns_, matrix_.shape()[1]};
     const auto elements = rows_ * size.k + size.k * columns_ +
                           rows_ * columns_ * static_cast<index_t>(panels_.size());
-    const int lines = (has_peers(along_row_) ? 1 : 0) + (has_peers(along_column_) ? 1 : 0);
+    const int lines = (has_peers(row_comm_) ? 1 : 0) + (has_peers(column_comm_) ? 1 : 0);
     return {.flops = detail::gemm_flops<T>(size),
             .bytes = static_cast<double>(elements) * sizeof(T),
             .messages = static_cast<double>(panels_.size()) * lines};
@@ -98,50 +99,41 @@ class Summa final : public OperatorNode<T> {
   Matrices<const T> broadcast_columns(const Panel& panel) const {
     const index_t row = matrix_.local_shape()[1];
     const T* mine = matrix_.data() + panel.first_column;
-    if (!has_peers(along_row_)) return {mine, row};
+    if (!has_peers(row_comm_)) return {mine, row};
     if (panel.column == column_) {
       dispatch(matrix_.device(), [&](auto device) {
         kernels::copy_box(device, Shape{rows_, panel.width}, kernel_cast(mine), Index{row, 1},
-                          kernel_cast(of_matrix_.data()), Index{panel.width, 1});
+                          kernel_cast(matrix_panel_.data()), Index{panel.width, 1});
       });
     }
-    along_row_.broadcast(BufferRef(of_matrix_.data(), rows_ * panel.width, matrix_.device()),
-                         panel.column);
-    return {of_matrix_.data(), panel.width};
+    row_comm_.broadcast(BufferRef(matrix_panel_.data(), rows_ * panel.width, matrix_.device()),
+                        panel.column);
+    return {matrix_panel_.data(), panel.width};
   }
-  const T* broadcast_rows(const Panel& panel, const DistributedArray<T>& x) const {
-    // The rank that sends only reads it.
-    T* rows = panel.row == row_ ? const_cast<T*>(x.data()) + panel.first_row * columns_
-                                : of_model_.data();
-    if (has_peers(along_column_)) {
-      along_column_.broadcast(BufferRef(rows, panel.width * columns_, x.device()), panel.row);
+  const T* broadcast_rows(const Panel& panel, const ConstArrayView<T>& x) const {
+    const T* mine = x.data() + panel.first_row * columns_;
+    if (!has_peers(column_comm_)) return mine;
+    const index_t count = panel.width * columns_;
+    if (panel.row == row_) {
+      dispatch(x.device(), [&](auto device) {
+        kernels::copy(device, count, kernel_cast(mine), kernel_cast(model_panel_.data()));
+      });
     }
-    return rows;
+    column_comm_.broadcast(BufferRef(model_panel_.data(), count, x.device()), panel.row);
+    return model_panel_.data();
   }
 
   DistributedArray<T> matrix_;
-  Comm along_row_;
-  Comm along_column_;
-  int row_;  // the place of this rank
+  Comm row_comm_;
+  Comm column_comm_;
+  int row_;  // of this rank in the grid
   int column_;
-  index_t rows_;     // of A and of the data here
-  index_t columns_;  // of the model and of the data here
+  index_t rows_;     // of this rank's part of A and of the data
+  index_t columns_;  // of its part of the model and of the data
   std::vector<Panel> panels_;
-  mutable Buffer<T> of_matrix_;
-  mutable Buffer<T> of_model_;
+  mutable Buffer<T> matrix_panel_;
+  mutable Buffer<T> model_panel_;
 };
-
-/// The same number of splits for another extent, with parts that differ by no more than one.
-std::function<std::vector<index_t>(std::span<const index_t>)> evenly(index_t extent) {
-  return [=](std::span<const index_t> old) {
-    const auto parts = static_cast<index_t>(old.size()) - 1;
-    std::vector<index_t> splits;
-    for (index_t part = 0; part <= parts; ++part) {
-      splits.push_back(extent / parts * part + std::min(part, extent % parts));
-    }
-    return splits;
-  };
-}
 
 }  // namespace
 
@@ -151,10 +143,10 @@ LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options)
   detail::agree_on_plan("summa", {&layout}, dtype_of<T>,
                         fmt::format("{} columns", options.columns));
   require(!layout.is_stack() && layout.ndim() == 2, "summa: a matrix has two axes, but A is {}",
-          layout.describe());
-  require(options.columns >= 0, "summa: {} columns", options.columns);
-  const Layout range = layout.recut(1, evenly(options.columns));
-  const Layout domain = range.recut(0, evenly(layout.shape()[1]));
+          to_string(layout));
+  require(options.columns >= 0, "summa: columns must not be negative, got {}", options.columns);
+  const Layout range = recut_evenly(layout, 1, options.columns);
+  const Layout domain = recut_evenly(range, 0, layout.shape()[1]);
   return make_operator<Summa<T>>(std::move(matrix), domain, range);
 }
 

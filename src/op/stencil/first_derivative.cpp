@@ -10,14 +10,14 @@ namespace weft {
 
 template <Scalar T>
 LinearOperator<T> first_derivative(const Layout& layout, const FirstDerivativeOptions& options) {
-  constexpr const char* where = "first_derivative";
+  constexpr const char* who = "first_derivative";
   detail::agree_on_plan(
-      where, {&layout}, dtype_of<T>,
+      who, {&layout}, dtype_of<T>,
       fmt::format("axis {}, sampling {}, kind {}, edge {}, order {}", options.axis,
                   options.sampling, static_cast<int>(options.kind), options.edge, options.order));
-  const int axis = normalize_axis(options.axis, layout.ndim(), where);
+  const int axis = normalize_axis(options.axis, layout.ndim(), who);
   const auto matrix = detail::first_difference(layout.shape()[axis], options.sampling, options.kind,
-                                               options.edge, options.order, where);
+                                               options.edge, options.order, who);
   return detail::stencil_operator<T>(fmt::format("first derivative along axis {}", axis), layout,
                                      layout, layout, {{axis, matrix}});
 }

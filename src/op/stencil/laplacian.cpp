@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "array/plan_agreement.hpp"
+#include "op/axis_options.hpp"
 #include "op/stencil/differences.hpp"
 #include "op/stencil/stencil_operator.hpp"
 
@@ -12,24 +13,22 @@ namespace weft {
 
 template <Scalar T>
 LinearOperator<T> laplacian(const Layout& layout, const LaplacianOptions& options) {
-  constexpr const char* where = "laplacian";
+  constexpr const char* who = "laplacian";
   detail::agree_on_plan(
-      where, {&layout}, dtype_of<T>,
+      who, {&layout}, dtype_of<T>,
       fmt::format("axes {}, sampling {}, weights {}, kind {}, edge {}",
                   fmt::join(options.axes, " "), fmt::join(options.sampling, " "),
                   fmt::join(options.weights, " "), static_cast<int>(options.kind), options.edge));
-  const std::size_t count = options.axes.size();
-  require(count > 0, "laplacian: no axes given");
+  const std::vector<int> axes = detail::distinct_axes(options.axes, layout.ndim(), who);
+  const std::size_t count = axes.size();
+  require(count > 0, "laplacian: got no axes; pass at least one");
   std::vector<detail::AxisMatrix> matrices;
   for (std::size_t i = 0; i < count; ++i) {
-    const int axis = normalize_axis(options.axes[i], layout.ndim(), where);
-    for (const auto& other : matrices) {
-      require(other.axis != axis, "laplacian: axis {} is given twice", axis);
-    }
-    const double sampling = detail::value_for(options.sampling, i, count, "sampling", where);
-    const double weight = detail::value_for(options.weights, i, count, "weights", where);
-    matrices.push_back({axis, detail::second_difference(layout.shape()[axis], sampling, weight,
-                                                        options.kind, options.edge, where)});
+    const double sampling = detail::value_for_axis(options.sampling, i, count, "sampling", who);
+    const double weight = detail::value_for_axis(options.weights, i, count, "weights", who);
+    matrices.push_back(
+        {axes[i], detail::second_difference(layout.shape()[axes[i]], sampling, weight, options.kind,
+                                            options.edge, who)});
   }
   return detail::stencil_operator<T>("laplacian", layout, layout, layout, matrices);
 }

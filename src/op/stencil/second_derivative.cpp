@@ -10,14 +10,14 @@ namespace weft {
 
 template <Scalar T>
 LinearOperator<T> second_derivative(const Layout& layout, const SecondDerivativeOptions& options) {
-  constexpr const char* where = "second_derivative";
+  constexpr const char* who = "second_derivative";
   detail::agree_on_plan(
-      where, {&layout}, dtype_of<T>,
+      who, {&layout}, dtype_of<T>,
       fmt::format("axis {}, sampling {}, kind {}, edge {}", options.axis, options.sampling,
                   static_cast<int>(options.kind), options.edge));
-  const int axis = normalize_axis(options.axis, layout.ndim(), where);
+  const int axis = normalize_axis(options.axis, layout.ndim(), who);
   const auto matrix = detail::second_difference(layout.shape()[axis], options.sampling, 1,
-                                                options.kind, options.edge, where);
+                                                options.kind, options.edge, who);
   return detail::stencil_operator<T>(fmt::format("second derivative along axis {}", axis), layout,
                                      layout, layout, {{axis, matrix}});
 }

@@ -1,9 +1,11 @@
+// Runs stencil plans: compiled once for the CPU and once for CUDA, see the two files below.
+
 #include "op/stencil/stencil_kernels.hpp"
 
 #if defined(__CUDACC__)
-#include "op/stencil/cuda/stencil_walks.cuh"
+#include "op/stencil/cuda/stencil_cuda.cuh"
 #else
-#include "op/stencil/stencil_rows.hpp"
+#include "op/stencil/stencil_cpu.hpp"
 #endif
 
 namespace weft::kernels {
@@ -22,15 +24,12 @@ template <class Device, class T>
 void apply_stencils(Device device, const StencilPlan<T>& plan, const StencilBox& box, T alpha,
                     T beta) {
   if (is_empty(plan.axes, box)) return;
-  with_update(alpha, beta, [&](auto put) { apply(device, plan, box, put); });
+  with_update(alpha, beta, [&](auto update) { apply(device, plan, box, update); });
 }
 
 #define INSTANTIATE(T) \
   template void apply_stencils(WEFT_THIS_DEVICE, const StencilPlan<T>&, const StencilBox&, T, T);
-INSTANTIATE(float)
-INSTANTIATE(double)
-INSTANTIATE(Complex<float>)
-INSTANTIATE(Complex<double>)
+WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::kernels

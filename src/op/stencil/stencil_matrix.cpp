@@ -5,6 +5,7 @@
 namespace weft::detail {
 namespace {
 
+/// Position of the coefficient at an offset from the diagonal.
 std::size_t place(int offset) { return static_cast<std::size_t>(index_t{offset} + reach); }
 
 bool fits(const Stencil& stencil, index_t i, index_t n) {
@@ -14,8 +15,8 @@ bool fits(const Stencil& stencil, index_t i, index_t n) {
   return true;
 }
 
-HaloWidth width_of(const Stencil& stencil) {
-  HaloWidth width;
+AxisPadding width_of(const Stencil& stencil) {
+  AxisPadding width;
   for (int d = 1; d <= reach; ++d) {
     if (stencil[place(-d)] != 0) width.before = d;
     if (stencil[place(d)] != 0) width.after = d;
@@ -31,8 +32,8 @@ Stencil reversed(Stencil stencil) {
 }  // namespace
 
 StencilMatrix::StencilMatrix(index_t n, const Stencil& interior, const Row& row) : n_(n) {
-  // Stencils that do not fit are within `reach` of the ends; those that meet them in the transposed
-  // matrix, within twice that.
+  // Stencils that reach beyond the ends are within `reach` of them; in the transposed matrix, the
+  // rows that such stencils contribute to are within twice that distance.
   const index_t ends = std::min(index_t{2} * reach, n / 2);
   const index_t last_part = std::max(n - index_t{2} * reach, n / 2);
   head_ = ends;
@@ -67,8 +68,8 @@ const Stencil& StencilMatrix::row(index_t i) const {
   return interior();
 }
 
-HaloWidth StencilMatrix::width() const {
-  HaloWidth width;
+AxisPadding StencilMatrix::width() const {
+  AxisPadding width;
   for (const Stencil& row : rows_) {
     width = {std::max(width.before, width_of(row).before),
              std::max(width.after, width_of(row).after)};
@@ -76,6 +77,6 @@ HaloWidth StencilMatrix::width() const {
   return {std::min(width.before, n_), std::min(width.after, n_)};
 }
 
-HaloWidth StencilMatrix::interior_width() const { return width_of(interior()); }
+AxisPadding StencilMatrix::interior_width() const { return width_of(interior()); }
 
 }  // namespace weft::detail

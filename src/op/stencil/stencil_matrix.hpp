@@ -1,5 +1,8 @@
 #pragma once
 
+// Matrices of finite differences along one axis. differences.cpp makes them, stencil_operator.cpp
+// applies them.
+
 #include <weft/array/halo_exchange.hpp>
 
 #include <array>
@@ -8,30 +11,30 @@
 
 namespace weft::detail {
 
-/// How far a row of a stencil matrix reaches to either side.
+/// How far a row of a stencil matrix reaches to either side of the diagonal.
 inline constexpr int reach = 2;
-/// The coefficients of one row: of the elements from 2 before it to 2 after it.
+/// The coefficients of one row: those of columns i - reach to i + reach in row i.
 using Stencil = std::array<double, 2 * reach + 1>;
 
-/// An n x n matrix whose rows are all the same stencil, but for some at both ends.
+/// An n x n banded matrix with the same stencil in every row except a few at both ends.
 class StencilMatrix {
  public:
-  /// Each row has the first of the stencils that does not reach beyond the ends, or is zero.
+  /// Each row is the first of the stencils that does not reach beyond the ends, or zero.
   StencilMatrix(index_t n, const std::vector<Stencil>& choices);
 
   StencilMatrix transposed() const;
 
   index_t size() const { return n_; }
-  /// The rows before head() and from tail() on are the special ones.
+  /// Rows before head() and from tail() on are special; rows in between are interior().
   index_t head() const { return head_; }
   index_t tail() const { return tail_; }
   const Stencil& interior() const { return rows_.back(); }
-  /// Those before head(), those from tail() on, and the interior one.
+  /// The rows before head(), the rows from tail() on, and the interior row.
   const std::vector<Stencil>& rows() const { return rows_; }
   const Stencil& row(index_t i) const;
-  /// How far rows reach indeed, and interior ones.
-  HaloWidth width() const;
-  HaloWidth interior_width() const;
+  /// The largest reach of all rows, and that of the interior row.
+  AxisPadding width() const;
+  AxisPadding interior_width() const;
 
  private:
   using Row = std::function<Stencil(index_t)>;

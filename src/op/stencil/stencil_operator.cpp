@@ -4,6 +4,7 @@
 #include <weft/kernel/dispatch.hpp>
 
 #include "op/stencil/stencil_kernels.hpp"
+#include "op/to_device.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,17 +17,18 @@ static_assert(reach == kernels::stencil_reach);
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 template <Scalar T>
-const DistributedArray<T>& part_of(const DistributedArray<T>& x, int part) {
+ConstArrayView<T> part_of(const ConstArrayView<T>& x, int part) {
   return x.layout().is_stack() ? x.part(part) : x;
 }
 template <Scalar T>
-DistributedArray<T>& part_of(DistributedArray<T>& x, int part) {
+ArrayView<T> part_of(const ArrayView<T>& x, int part) {
   return x.layout().is_stack() ? x.part(part) : x;
 }
 
 int parts_of(const Layout& layout) { return layout.is_stack() ? layout.part_count() : 1; }
 
-/// One direction of the operator, from its domain to its range.
+/// Forward or adjoint of the operator: halo exchanges and a plan for the kernels. The interior is
+/// computed while ghost cells are in flight, the boundary after they have arrived.
 template <Scalar T>
 class StencilPass {
  public:
@@ -40,21 +42,21 @@ class StencilPass {
     make_exchanges(matrices);
     copy_rows(matrices);
     std::copy_n(plan_.extents, plan_.axes, plan_.core_end);
-    std::copy_n(plan_.extents, plan_.axes, inside_.end);
+    std::copy_n(plan_.extents, plan_.axes, interior_.end);
     for (const AxisMatrix& each : matrices) add_term(each);
     collect_taps();
-    divide();
+    split_boxes();
   }
 
-  void run(const DistributedArray<T>& x, DistributedArray<T>& y, Update<T> update) {
-    if (layout_.local_count() == 0) return;  // nobody sends anything to such a rank
+  void run(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) {
+    if (layout_.local_count() == 0) return;  // no rank exchanges ghost cells with it
     for (int i = 0; i < plan_.inputs; ++i) plan_.x[i] = kernel_cast(part_of(x, i).data());
     for (int i = 0; i < plan_.outputs; ++i) plan_.y[i] = kernel_cast(part_of(y, i).data());
     for (auto& tap : plan_.tap) tap.from = plan_.x[tap.input] + tap.shift;
     for (int i = 0; i < plan_.inputs; ++i) exchanges_[at(i)].start(part_of(x, i));
-    apply(inside_, update);
+    apply(interior_, update);
     for (HaloExchange<T>& exchange : exchanges_) exchange.finish();
-    for (const kernels::StencilBox& box : borders_) apply(box, update);
+    for (const kernels::StencilBox& box : boundary_) apply(box, update);
   }
 
   Cost cost() const {
@@ -70,7 +72,7 @@ class StencilPass {
  private:
   using Kernel = KernelType<T>;
 
-  /// Axes without a matrix become one with such an axis before them.
+  /// Merges adjacent axes without a matrix.
   void merge_axes(const std::vector<AxisMatrix>& matrices) {
     const Shape& shape = layout_.box().shape;
     bool mergeable = false;
@@ -82,7 +84,7 @@ class StencilPass {
       } else {
         plan_.extents[plan_.axes++] = shape[axis];
       }
-      merged_[at(axis)] = plan_.axes - 1;
+      merged_axis_[at(axis)] = plan_.axes - 1;
       mergeable = !is_used;
     }
     index_t stride = 1;
@@ -92,10 +94,10 @@ class StencilPass {
     }
   }
 
-  /// One for each input; together they send what one would that had the widths of all.
+  /// One exchange for each input, with the widths that its matrices need.
   void make_exchanges(const std::vector<AxisMatrix>& matrices) {
     for (int input = 0; input < plan_.inputs; ++input) {
-      std::vector<HaloWidth> widths(at(layout_.ndim()));
+      std::vector<AxisPadding> widths(at(layout_.ndim()));
       for (const AxisMatrix& each : matrices) {
         if (each.domain_part != input || !layout_.is_cut(each.axis)) continue;
         widths[at(each.axis)] = each.matrix.width();
@@ -104,6 +106,7 @@ class StencilPass {
     }
   }
 
+  /// Copies the rows of all matrices to the device.
   void copy_rows(const std::vector<AxisMatrix>& matrices) {
     std::vector<Real<T>> all;
     for (const AxisMatrix& each : matrices) {
@@ -111,16 +114,14 @@ class StencilPass {
         for (const double coefficient : row) all.push_back(static_cast<Real<T>>(coefficient));
       }
     }
-    rows_ = Buffer<Real<T>>(static_cast<index_t>(all.size()), layout_.device());
-    copy_bytes(rows_.data(), layout_.device(), all.data(), Device::cpu(),
-               all.size() * sizeof(Real<T>));
+    rows_ = to_device<Real<T>>(all, layout_.device());
   }
 
   void add_term(const AxisMatrix& each) {
     const StencilMatrix& matrix = each.matrix;
     const HaloExchange<T>& exchange = std::as_const(exchanges_[at(each.domain_part)]);
-    const HaloWidth width = exchange.width(each.axis);
-    const int axis = merged_[at(each.axis)];
+    const AxisPadding width = exchange.width(each.axis);
+    const int axis = merged_axis_[at(each.axis)];
     const index_t first = layout_.box().offset[each.axis];
     const auto special_rows = static_cast<index_t>(matrix.rows().size()) - 1;
     plan_.term[plan_.terms++] = {
@@ -143,14 +144,14 @@ class StencilPass {
     std::copy(matrix.interior().begin(), matrix.interior().end(),
               plan_.term[plan_.terms - 1].interior);
     rows_used_ += (special_rows + 1) * kernels::stencil_width;
-    narrow(each, plan_.term[plan_.terms - 1]);
+    narrow_boxes(each, plan_.term[plan_.terms - 1]);
     for (int d = -reach; d <= reach; ++d) {
       const double weight = matrix.interior()[at(d + reach)];
       if (weight != 0) add_tap(each, d * plan_.strides[axis], weight, axis == plan_.axes - 1);
     }
   }
 
-  /// Taps across the last axis share the element in their middle.
+  /// Adds a tap to an output. Terms across the last axis share the tap at their centre.
   void add_tap(const AxisMatrix& each, index_t shift, double weight, bool is_along) {
     auto& taps = taps_[at(each.range_part)];
     for (auto& tap : taps) {
@@ -163,6 +164,7 @@ class StencilPass {
     if (!is_along) ++plan_.across[each.range_part];
   }
 
+  /// Copies the taps of all outputs to the plan.
   void collect_taps() {
     for (const auto& taps : taps_) plan_.taps = std::max(plan_.taps, static_cast<int>(taps.size()));
     auto* tap = plan_.tap;
@@ -172,10 +174,11 @@ class StencilPass {
     }
   }
 
-  /// Where the taps hold, and where no ghost cells are needed.
-  void narrow(const AxisMatrix& each, const kernels::StencilTerm<Kernel>& term) {
+  /// Restricts the core to points where the interior row of a matrix applies, and interior_ to
+  /// points that need no ghost cells.
+  void narrow_boxes(const AxisMatrix& each, const kernels::StencilTerm<Kernel>& term) {
     const index_t extent = plan_.extents[term.axis];
-    const HaloWidth needs = each.matrix.interior_width();
+    const AxisPadding needs = each.matrix.interior_width();
     const auto narrow_to = [&](index_t& begin, index_t& end, index_t from, index_t to) {
       begin = std::clamp(from, begin, extent);
       end = std::clamp(to, begin, std::max(begin, end));
@@ -184,28 +187,28 @@ class StencilPass {
               std::max(term.head - term.first, needs.before),
               std::min(term.tail - term.first, extent - needs.after));
     const bool is_last = term.first + extent == each.matrix.size();
-    narrow_to(inside_.begin[term.axis], inside_.end[term.axis],
+    narrow_to(interior_.begin[term.axis], interior_.end[term.axis],
               term.first == 0 ? 0 : term.before_width, extent - (is_last ? 0 : term.after_width));
   }
 
-  /// Into what is computed before the ghost cells have come, and the rest. Rows along the last axis
-  /// stay whole: to visit them twice costs more than is gained.
-  void divide() {
+  /// Divides the part into interior_ and boundary_. Rows along the last axis stay whole: visiting
+  /// them twice costs more than overlap gains.
+  void split_boxes() {
     kernels::StencilBox rest{};
     std::copy_n(plan_.extents, plan_.axes, rest.end);
     const int last = plan_.axes - 1;
-    if (inside_.begin[last] > 0 || inside_.end[last] < plan_.extents[last]) {
-      borders_ = {rest};
-      inside_ = {};
+    if (interior_.begin[last] > 0 || interior_.end[last] < plan_.extents[last]) {
+      boundary_ = {rest};
+      interior_ = {};
       return;
     }
     for (int axis = 0; axis < last; ++axis) {
       kernels::StencilBox before = rest;
       kernels::StencilBox after = rest;
-      before.end[axis] = rest.begin[axis] = inside_.begin[axis];
-      after.begin[axis] = rest.end[axis] = inside_.end[axis];
-      if (before.end[axis] > 0) borders_.push_back(before);
-      if (after.begin[axis] < plan_.extents[axis]) borders_.push_back(after);
+      before.end[axis] = rest.begin[axis] = interior_.begin[axis];
+      after.begin[axis] = rest.end[axis] = interior_.end[axis];
+      if (before.end[axis] > 0) boundary_.push_back(before);
+      if (after.begin[axis] < plan_.extents[axis]) boundary_.push_back(after);
     }
   }
 
@@ -218,13 +221,13 @@ class StencilPass {
 
   Layout layout_;
   kernels::StencilPlan<Kernel> plan_{};
-  std::array<int, max_dims> merged_{};
+  std::array<int, max_dims> merged_axis_{};
   std::vector<HaloExchange<T>> exchanges_;
   Buffer<Real<T>> rows_;
   index_t rows_used_ = 0;
   std::vector<std::vector<kernels::StencilTap<Kernel>>> taps_;
-  kernels::StencilBox inside_{};
-  std::vector<kernels::StencilBox> borders_;
+  kernels::StencilBox interior_{};
+  std::vector<kernels::StencilBox> boundary_;
 };
 
 template <Scalar T>
@@ -236,12 +239,10 @@ class StencilOperator final : public OperatorNode<T> {
         forward_(layout, domain, range, matrices),
         adjoint_(layout, range, domain, transposed(matrices)) {}
 
-  void forward(const DistributedArray<T>& x, DistributedArray<T>& y,
-               Update<T> update) const override {
+  void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     forward_.run(x, y, update);
   }
-  void adjoint(const DistributedArray<T>& y, DistributedArray<T>& x,
-               Update<T> update) const override {
+  void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     adjoint_.run(y, x, update);
   }
   Cost cost() const override { return forward_.cost(); }

@@ -1,5 +1,7 @@
 #include "faults/chaos/plan.hpp"
 
+#include "core/hash.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -34,11 +36,8 @@ bool disagrees(Action action) {
 }
 
 std::uint64_t Random::next() {
-  state_ += 0x9e3779b97f4a7c15U;
-  std::uint64_t x = state_;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
+  state_ += detail::golden_ratio_bits;
+  return detail::mix_bits(state_);
 }
 
 std::string_view to_string(Action action) { return names.at(static_cast<std::size_t>(action)); }

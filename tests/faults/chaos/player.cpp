@@ -130,9 +130,9 @@ struct PendingHalo final : Pending {
     x.fill([&](const Index& point) { return element(point, salt); });
     halo.start(x);
   }
-  static std::vector<HaloWidth> widths(const Step& step) {
-    std::vector<HaloWidth> all(2);
-    HaloWidth& width = all[at(step.count % 2)];
+  static std::vector<AxisPadding> widths(const Step& step) {
+    std::vector<AxisPadding> all(2);
+    AxisPadding& width = all[at(step.count % 2)];
     width.before = 1;
     width.after = 2;
     return all;

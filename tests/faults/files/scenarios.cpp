@@ -3,7 +3,7 @@
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 #include <weft/io/npy.hpp>
-#include <weft/io/report.hpp>
+#include <weft/io/replace_file.hpp>
 #include <weft/op/basic/diagonal.hpp>
 #include <weft/solve/cgls.hpp>
 
@@ -182,20 +182,16 @@ class LoadNpy final : public NpyScenario {
   }
 };
 
-class WriteReport final : public Scenario {
+class ReplaceFile final : public Scenario {
  public:
-  std::string name() const override { return "write a report"; }
-  void prepare(const std::string& folder) const override {
-    HtmlReport("old").write(folder + "/report.html");
-  }
-  void run(const std::string& folder) const override {
-    HtmlReport("new").write(folder + "/report.html");
-  }
+  std::string name() const override { return "replace_file"; }
+  void prepare(const std::string& folder) const override { replace_file(folder + "/text", "old"); }
+  void run(const std::string& folder) const override { replace_file(folder + "/text", "new"); }
   std::string complaint(const std::string& folder, bool is_new) const override {
-    const std::string found = content_of(folder + "/report.html");
-    if (found == HtmlReport("new").html()) return {};
-    if (!is_new && found == HtmlReport("old").html()) return {};
-    return "the report is neither the old nor the new one";
+    const std::string found = content_of(folder + "/text");
+    if (found == "new") return {};
+    if (!is_new && found == "old") return {};
+    return "the file is neither the old nor the new one";
   }
 };
 
@@ -209,7 +205,7 @@ std::vector<std::unique_ptr<Scenario>> scenarios() {
     all.push_back(std::make_unique<SaveNpy>(ranks));
     all.push_back(std::make_unique<LoadNpy>(ranks));
   }
-  all.push_back(std::make_unique<WriteReport>());
+  all.push_back(std::make_unique<ReplaceFile>());
   return all;
 }
 

@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-/// A matrix and where it stands in a larger one.
+/// A matrix and its position in a larger one.
 template <class D, class R>
 struct Placed {
   index_t row;
@@ -46,19 +46,19 @@ void for_each_pair(F f) {
   f(std::complex<float>{}, float{});
 }
 
-/// One type is enough to find what the other device can.
+/// The other device is tested with one type, which is enough to find errors of memory access.
 template <class T>
 std::vector<Device> devices() {
   if (std::same_as<T, std::complex<float>>) return {Device::cpu(), other_device()};
   return {Device::cpu()};
 }
 
-/// How many operators a rank has in tests over a communicator; some have none.
+/// Number of operators of a rank in tests over a communicator; some ranks have none.
 int operators_of(int rank) { return (rank + 1) % 3; }
 
 }  // namespace
 
-TEST(Blocks, side_by_side) {
+TEST(Blocks, match_block_matrices) {
   on_ranks([](Comm comm) {
     for_each_pair([&](auto in, auto out) {
       using D = decltype(in);
@@ -92,13 +92,13 @@ TEST(Blocks, side_by_side) {
   });
 }
 
-TEST(Blocks, that_do_not_fit) {
+TEST(Blocks, reject_mismatched_operators) {
   on_ranks([](Comm comm) {
     const Layout five = Layout::scatter(comm, {5});
     const Layout four = Layout::scatter(comm, {4});
     const auto A = some_operator<double>(five, four, 1);
     const auto B = adjoint(A);
-    const std::vector<std::string> both = {five.describe(), four.describe()};
+    const std::vector<std::string> both = {to_string(five), to_string(four)};
     expect_error<ArgumentError>(comm, both, [&] { vstack({A, B}); });
     expect_error<ArgumentError>(comm, both, [&] { hstack({A, B}); });
     expect_error<ArgumentError>(comm, both, [&] { block({{A, B}}); });
@@ -114,8 +114,8 @@ TEST(Blocks, that_do_not_fit) {
   });
 }
 
-// Operator k of all ranks has k % 3 + 1 rows and k % 2 + 2 columns, or 3 where all have the same.
-TEST(Blocks, over_ranks) {
+// Operator k has k % 3 + 1 rows and k % 2 + 2 columns, or 3 where all must have the same number.
+TEST(Blocks, over_ranks_match_block_matrices) {
   on_ranks([](Comm comm) {
     for_each_pair([&](auto in, auto out) {
       using D = decltype(in);
@@ -146,7 +146,7 @@ TEST(Blocks, over_ranks) {
             wide.push_back(some_operator<D, R>(local(n), local(3), k));
           }
         }
-        const Comm there = comm.on(device);  // for ranks that have no operator to say so
+        const Comm there = comm.on(device);  // names the device for ranks without operators
         check_operator(block_diag(there, diagonal), assembled<D, R>(row, column, in_diagonal));
         check_operator(vstack(there, tall), assembled<D, R>(row, 3, in_tall));
         check_operator(hstack(there, wide), assembled<D, R>(3, column, in_wide));
@@ -155,7 +155,7 @@ TEST(Blocks, over_ranks) {
   });
 }
 
-TEST(Blocks, over_ranks_have_the_layouts_of_what_is_on_them) {
+TEST(Blocks, over_ranks_have_expected_layouts) {
   on_ranks([](Comm comm) {
     const Layout grid = Layout::local({2, 3});
     const Layout two = Layout::stack({grid, Layout::local({4})});
@@ -169,8 +169,8 @@ TEST(Blocks, over_ranks_have_the_layouts_of_what_is_on_them) {
     const auto diagonal = block_diag(comm, mine);
     EXPECT_EQ(diagonal.domain(), Layout::scatter(comm, {20 * ranks}));
     EXPECT_EQ(diagonal.range(), Layout::scatter(comm, {7 * ranks}));
-    // Operators on stacks get their parts.
-    const auto A = vstack(comm, std::vector{some_operator<float>(two, grid, 1)});
+    // Operators on stacks receive the parts of the stack.
+    const auto A = vstack(comm, {some_operator<float>(two, grid, 1)});
     std::vector<Placed<float, float>> blocks;
     for (index_t rank = 0; rank < ranks; ++rank) {
       blocks.push_back({6 * rank, 0, some_matrix<float>(6, 10, 1)});
@@ -179,7 +179,7 @@ TEST(Blocks, over_ranks_have_the_layouts_of_what_is_on_them) {
   });
 }
 
-TEST(Blocks, over_ranks_that_do_not_fit) {
+TEST(Blocks, over_ranks_reject_mismatched_operators) {
   on_ranks([](Comm comm) {
     using Operators = std::vector<LinearOperator<double>>;
     const Layout three = Layout::local({3});
@@ -187,11 +187,11 @@ TEST(Blocks, over_ranks_that_do_not_fit) {
     const auto A = identity<double>(three);
     const auto B = identity<double>(four);
     const bool last = comm.rank() == comm.size() - 1;
-    // One rank only makes a mistake, and all hear of it.
-    expect_error<AgreedError>(comm, {three.describe(), four.describe()}, [&] {
+    // Only one rank passes invalid operators, and all ranks throw.
+    expect_error<AgreedError>(comm, {to_string(three), to_string(four)}, [&] {
       vstack(comm, last ? Operators{A, B} : Operators{A});
     });
-    expect_error<AgreedError>(comm, {three.describe(), four.describe()}, [&] {
+    expect_error<AgreedError>(comm, {to_string(three), to_string(four)}, [&] {
       hstack(comm, last ? Operators{A, B} : Operators{A});
     });
     expect_error<AgreedError>(comm, {"cpu", to_string(other_device())}, [&] {
@@ -203,7 +203,7 @@ TEST(Blocks, over_ranks_that_do_not_fit) {
     expect_error<ArgumentError>(comm, {"rank 0", "(3)", "(2, 2)"},
                                 [&] { vstack(comm, last ? Operators{B} : Operators{A}); });
     const Layout shared = Layout::scatter(comm, {3});
-    expect_error<AgreedError>(comm, {shared.describe(), "local"}, [&] {
+    expect_error<AgreedError>(comm, {to_string(shared), "local"}, [&] {
       block_diag(comm, last ? Operators{identity<double>(shared)} : Operators{A});
     });
   });

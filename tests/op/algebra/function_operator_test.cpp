@@ -15,7 +15,7 @@ TEST(FunctionOperator, calls_its_functions) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
       for_operator_layouts<T>(comm, {4, 3}, [&](const Layout& layout) {
-        const auto twice = [](const DistributedArray<T>& x, DistributedArray<T>& y) {
+        const auto twice = [](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           axpby(2, x, 0, y);
         };
         const auto a = function_operator<T>(layout, layout, twice, twice, "twice");
@@ -28,11 +28,11 @@ TEST(FunctionOperator, calls_its_functions) {
   });
 }
 
-// It may send messages or not: nobody knows, and nobody says that it sends none.
-TEST(FunctionOperator, has_costs_that_are_not_known) {
+// The cost of a function is unknown, so it must not be reported as 0.
+TEST(FunctionOperator, has_unknown_cost) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 3});
-    const auto sends = [](const DistributedArray<double>& x, DistributedArray<double>& y) {
+    const auto sends = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
       axpby(x.comm().allreduce(1.0), x, 0, y);
     };
     const auto a = function_operator<double>(layout, layout, sends, sends, "sends");
@@ -41,14 +41,14 @@ TEST(FunctionOperator, has_costs_that_are_not_known) {
     EXPECT_NE(a.describe().find("unknown flops, unknown bytes, unknown messages"),
               std::string::npos)
         << a.describe();
-    // What is made of it is not known, either.
+    // The cost of expressions that contain it is unknown as well.
     const std::string text = (2 * (a * adjoint(a)) + identity<double>(layout)).describe();
     EXPECT_NE(text.substr(0, text.find('\n')).find("unknown messages"), std::string::npos) << text;
     EXPECT_EQ(identity<double>(layout).describe().find("unknown"), std::string::npos);
   });
 }
 
-TEST(FunctionOperator, without_an_adjoint) {
+TEST(FunctionOperator, throws_without_an_adjoint) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4});
     const auto a =

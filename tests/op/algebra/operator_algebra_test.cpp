@@ -1,5 +1,6 @@
 #include "op/support/check_operator.hpp"
 
+#include <weft/array/random.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/diagonal.hpp>
@@ -13,12 +14,11 @@ namespace {
 using Complex64 = std::complex<float>;
 using Complex128 = std::complex<double>;
 
-/// A map from real vectors, as columns: those of the unit vectors and, for complex D, of i times
-/// them.
+/// A real-linear map of vectors.
 template <class D, class R>
 using Columns = std::function<std::vector<R>(const std::vector<D>&)>;
 
-/// What is expected of x -> f(x), found by applying f to unit vectors.
+/// The matrix of y = f(x), found by applying f to unit vectors and, for complex D, to i times them.
 template <class D, class R>
 Expected<D, R> expected_of(index_t rows, index_t columns, const Columns<D, R>& f) {
   std::vector<std::vector<R>> on_real;
@@ -78,7 +78,7 @@ void for_some_layouts(const Comm& comm,
   if (std::same_as<T, Complex64>) f(parts.on(other_device()), few.on(other_device()));
 }
 
-/// Of all combinations that keep the precision.
+/// f(domain scalar, range scalar) for some pairs of the same precision.
 template <class F>
 void for_each_pair(F f) {
   f(float{}, float{});
@@ -90,7 +90,7 @@ void for_each_pair(F f) {
 
 }  // namespace
 
-TEST(OperatorAlgebra, sums_differences_and_multiples) {
+TEST(OperatorAlgebra, matches_sums_differences_and_multiples) {
   on_ranks([](Comm comm) {
     for_each_pair([&](auto in, auto out) {
       using D = decltype(in);
@@ -137,7 +137,7 @@ TEST(OperatorAlgebra, products) {
   });
 }
 
-TEST(OperatorAlgebra, adjoints_transposes_and_conjugates) {
+TEST(OperatorAlgebra, matches_adjoints_transposes_and_conjugates) {
   on_ranks([](Comm comm) {
     for_each_pair([&](auto in, auto out) {
       using D = decltype(in);
@@ -169,8 +169,8 @@ TEST(OperatorAlgebra, adjoints_transposes_and_conjugates) {
   });
 }
 
-// The adjoint of a multiple of a map that complex numbers do not commute with.
-TEST(OperatorAlgebra, complex_multiples_of_what_is_linear_over_reals_only) {
+// Complex factors do not commute with real-linear maps, which matters for the adjoint.
+TEST(OperatorAlgebra, scales_real_linear_operators_by_complex_numbers) {
   on_ranks([](Comm comm) {
     using T = Complex128;
     const T c{2, -3};
@@ -189,7 +189,7 @@ TEST(OperatorAlgebra, complex_multiples_of_what_is_linear_over_reals_only) {
   });
 }
 
-TEST(OperatorAlgebra, powers) {
+TEST(OperatorAlgebra, matches_powers) {
   on_ranks([](Comm comm) {
     const auto a = some_matrix<double>(5, 5, 1);
     for (const int n : {0, 1, 2, 3, 6}) {
@@ -227,7 +227,7 @@ TEST(OperatorAlgebra, simplifies) {
     EXPECT_TRUE((0 * A).is_zero());
     EXPECT_TRUE(adjoint(zero<T>(x, y)).is_zero());
     EXPECT_TRUE(adjoint(identity<T>(x)).is_identity());
-    // One scaling, whatever is around: its only child is A.
+    // Nested scalings fold into one, whose only child is A.
     const auto folded = T{0, 2} * (3 * (T{1, 1} * A));
     ASSERT_EQ(folded.node()->children().size(), 1U);
     EXPECT_EQ(folded.node()->children()[0], A.node().get());
@@ -238,7 +238,7 @@ TEST(OperatorAlgebra, simplifies) {
   });
 }
 
-TEST(OperatorAlgebra, describes_itself) {
+TEST(OperatorAlgebra, describes_expression_trees) {
   on_ranks([](Comm comm) {
     const Layout x = Layout::scatter(comm, {8, 100});
     const Layout y = restriction<float>(x, {1, 3}, {.axis = 1}).range();
@@ -250,13 +250,13 @@ TEST(OperatorAlgebra, describes_itself) {
       EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
     }
     EXPECT_EQ(text.find("zero"), std::string::npos) << text;
-    EXPECT_NE(text.find(x.describe()), std::string::npos) << text;
+    EXPECT_NE(text.find(to_string(x)), std::string::npos) << text;
     EXPECT_EQ(A.cost().messages, 0);
     EXPECT_EQ(A.cost().flops, static_cast<double>(x.local_count()));
   });
 }
 
-TEST(OperatorAlgebra, knows_what_can_be_captured) {
+TEST(OperatorAlgebra, reports_what_can_be_captured) {
   on_ranks([](Comm comm) {
     const Layout x = Layout::scatter(comm, {5});
     const auto A = diagonal(make_array<double>(x));
@@ -265,19 +265,19 @@ TEST(OperatorAlgebra, knows_what_can_be_captured) {
   });
 }
 
-TEST(OperatorAlgebra, complains) {
+TEST(OperatorAlgebra, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout five = Layout::scatter(comm, {5});
     const Layout four = Layout::scatter(comm, {4});
     const Layout whole = Layout::replicated(comm, {5});
     const auto A = some_operator<double>(five, four, 1);
-    const std::vector<std::string> both = {five.describe(), four.describe()};
+    const std::vector<std::string> both = {to_string(five), to_string(four)};
     expect_error<ArgumentError>(comm, both, [&] { A* A; });
     expect_error<ArgumentError>(comm, both, [&] { pow(A, 2); });
     expect_error<ArgumentError>(comm, both, [&] { A + adjoint(A); });
     expect_error<ArgumentError>(comm, {"some operator 1", "-1"}, [&] { pow(A, -1); });
     if (comm.size() > 1) {
-      expect_error<ArgumentError>(comm, {five.describe(), whole.describe()},
+      expect_error<ArgumentError>(comm, {to_string(five), to_string(whole)},
                                   [&] { identity<double>(five) - identity<double>(whole); });
     }
     expect_error<ArgumentError>(comm, {"cpu", to_string(other_device())},
@@ -295,10 +295,42 @@ TEST(OperatorAlgebra, complains) {
     EXPECT_THROW(identity<double>(five).forward(x, x), ArgumentError);
     std::vector<double> memory(20);
     const Layout local = Layout::local({10});
-    auto one = DistributedArray<double>::view(local, memory.data(), 10);
-    auto other = DistributedArray<double>::view(local, memory.data() + 9, 10);
+    auto one = ArrayView<double>(local, memory.data(), 10);
+    auto other = ArrayView<double>(local, memory.data() + 9, 10);
     EXPECT_THROW(identity<double>(local).forward(one, other), ArgumentError);
     EXPECT_THROW(identity<double>(local).adjoint(other, one), ArgumentError);
+  });
+}
+
+template <class X, class Y>
+concept CanApply = requires(const LinearOperator<double>& a, X& x, Y& y) {
+  a.forward(x, y);
+  a.adjoint(x, y, {2, 1});
+};
+static_assert(CanApply<const DistributedArray<double>, DistributedArray<double>>);
+static_assert(CanApply<ConstArrayView<double>, const ArrayView<double>>);
+static_assert(CanApply<ArrayView<double>, DistributedArray<double>>);
+static_assert(!CanApply<DistributedArray<double>, const DistributedArray<double>>);
+static_assert(!CanApply<DistributedArray<double>, ConstArrayView<double>>);
+static_assert(!CanApply<DistributedArray<float>, DistributedArray<double>>);
+
+TEST(OperatorAlgebra, operators_apply_to_views) {
+  on_ranks([](Comm comm) {
+    const Layout four = Layout::scatter(comm, {4});
+    const Layout five = Layout::scatter(comm, {5});
+    const auto A = some_operator<double>(four, five, 1);
+    DistributedArray<double> stack(Layout::stack({five, four}));
+    fill_random(stack, 3);
+    const DistributedArray<double>& constant = stack;
+    const DistributedArray<double> x = stack.part(1).copy();
+    const auto expected = A * x;
+    expect_elements(A * constant.part(1), expected.to_host());
+    A.forward(constant.part(1), stack.part(0));
+    expect_elements(stack.part(0), expected.to_host());
+    const auto gradient = adjoint(A) * expected;
+    A.adjoint(stack.part(0), stack.part(1));
+    expect_elements(stack.part(1), gradient.to_host());
+    EXPECT_THROW(A.forward(stack.part(1), stack.part(1)), ArgumentError);
   });
 }
 

@@ -12,7 +12,7 @@ std::function<T(index_t, index_t)> times_identity(T factor) {
 
 }  // namespace
 
-TEST(ComplexParts, of_complex_arrays) {
+TEST(ComplexParts, match_matrices) {
   on_ranks([](Comm comm) {
     const auto check = [&](auto example) {
       using T = decltype(example);
@@ -32,7 +32,7 @@ TEST(ComplexParts, of_complex_arrays) {
   });
 }
 
-TEST(ComplexParts, of_real_arrays) {
+TEST(ComplexParts, simplify_for_real_arrays) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 3});
     EXPECT_TRUE(real_part<float>(layout).is_identity());

@@ -6,7 +6,7 @@
 namespace weft::test {
 namespace {
 
-/// With d(i) at place i of the diagonal.
+/// The matrix with d(i) on its diagonal.
 template <class T>
 Expected<T> diagonal_matrix(index_t n, const std::function<T(index_t)>& d) {
   return {n, n, [&](index_t i, index_t j) { return i == j ? d(i) : T{}; }};
@@ -14,7 +14,7 @@ Expected<T> diagonal_matrix(index_t n, const std::function<T(index_t)>& d) {
 
 }  // namespace
 
-TEST(Diagonal, of_an_array) {
+TEST(Diagonal, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -29,7 +29,7 @@ TEST(Diagonal, of_an_array) {
   });
 }
 
-TEST(Diagonal, of_a_stack) {
+TEST(Diagonal, matches_matrix_of_a_stack) {
   on_ranks([](Comm comm) {
     for_each_layout(on_devices(stacks(comm)), [](const Layout& layout) {
       const std::vector<double> d = global_values<double>(layout, 5);
@@ -41,7 +41,7 @@ TEST(Diagonal, of_a_stack) {
   });
 }
 
-TEST(Diagonal, along_any_axis) {
+TEST(Diagonal, matches_matrix_along_any_axis) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -61,7 +61,7 @@ TEST(Diagonal, along_any_axis) {
   });
 }
 
-TEST(Diagonal, complains) {
+TEST(Diagonal, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const std::vector<double> d(4);

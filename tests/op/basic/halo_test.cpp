@@ -8,7 +8,7 @@
 namespace weft::test {
 namespace {
 
-/// Where an element of the array lies along an axis, or -1 for a zero.
+/// The position along an axis that a ghost cell copies, or -1 for a zero.
 index_t source_of(index_t position, index_t n, Boundary boundary) {
   if (position >= 0 && position < n) return position;
   switch (boundary) {
@@ -20,8 +20,8 @@ index_t source_of(index_t position, index_t n, Boundary boundary) {
   return -1;
 }
 
-/// Along an axis: the sources of the extended parts, one part after the other.
-std::vector<index_t> sources_along(const Layout& layout, int axis, HaloWidth width,
+/// The sources of all extended parts along an axis, one part after the other.
+std::vector<index_t> sources_along(const Layout& layout, int axis, AxisPadding width,
                                    const HaloOperatorOptions& options) {
   const index_t n = layout.shape()[axis];
   const auto splits = layout.splits(axis);
@@ -37,7 +37,7 @@ std::vector<index_t> sources_along(const Layout& layout, int axis, HaloWidth wid
 }
 
 template <class T>
-Expected<T> halo_matrix(const Layout& layout, const std::vector<HaloWidth>& widths,
+Expected<T> halo_matrix(const Layout& layout, const std::vector<AxisPadding>& widths,
                         const HaloOperatorOptions& options) {
   std::vector<std::vector<index_t>> sources;
   Index extents = layout.shape();
@@ -57,7 +57,7 @@ Expected<T> halo_matrix(const Layout& layout, const std::vector<HaloWidth>& widt
           }};
 }
 
-/// Groups of ranks that would have ranges of different shapes, which layouts do not know.
+/// Whether groups of ranks would have ranges of different shapes, which layouts do not support.
 bool groups_differ(const Layout& layout) {
   if (!is_grouped(layout)) return false;
   std::vector<int> sizes(static_cast<std::size_t>(layout.comm().size()));
@@ -69,7 +69,7 @@ bool groups_differ(const Layout& layout) {
 }
 
 template <class T = double>
-void check_halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+void check_halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                 const HaloOperatorOptions& options) {
   if (groups_differ(layout)) return;
   check_operator(halo<T>(layout, widths, options), halo_matrix<T>(layout, widths, options));
@@ -77,7 +77,7 @@ void check_halo(const Layout& layout, const std::vector<HaloWidth>& widths,
 
 }  // namespace
 
-TEST(Halo, extends_parts_and_adds_up) {
+TEST(Halo, matches_matrix_for_all_boundaries) {
   on_ranks([](Comm comm) {
     for (const Boundary boundary :
          {Boundary::zero, Boundary::periodic, Boundary::reflect, Boundary::edge}) {
@@ -92,7 +92,7 @@ TEST(Halo, extends_parts_and_adds_up) {
   });
 }
 
-TEST(Halo, trims) {
+TEST(Halo, trims_ghost_cells_outside_the_array) {
   on_ranks([](Comm comm) {
     for_operator_layouts<double>(comm, {7}, [&](const Layout& layout) {
       check_halo(layout, {{1, 1}}, {.trim = true});
@@ -104,7 +104,7 @@ TEST(Halo, trims) {
   });
 }
 
-TEST(Halo, in_all_types) {
+TEST(Halo, works_for_all_scalars) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -115,7 +115,7 @@ TEST(Halo, in_all_types) {
   });
 }
 
-TEST(Halo, complains) {
+TEST(Halo, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"halo", "1 widths", "(4, 5)"}, [&] {

@@ -4,7 +4,7 @@
 
 namespace weft::test {
 
-TEST(Identity, gives_what_it_takes) {
+TEST(Identity, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);

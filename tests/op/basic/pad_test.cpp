@@ -7,10 +7,10 @@ namespace weft::test {
 namespace {
 
 template <class T>
-Expected<T> pad_matrix(const Shape& shape, const std::vector<PadWidth>& widths) {
+Expected<T> pad_matrix(const Shape& shape, const std::vector<AxisPadding>& widths) {
   Index extents = shape;
   for (int axis = 0; axis < shape.ndim(); ++axis) {
-    const PadWidth width = widths[static_cast<std::size_t>(axis)];
+    const AxisPadding width = widths[static_cast<std::size_t>(axis)];
     extents[axis] += width.before + width.after;
   }
   const Shape padded(extents);
@@ -26,12 +26,12 @@ Expected<T> pad_matrix(const Shape& shape, const std::vector<PadWidth>& widths) 
 
 struct Case {
   Shape shape;
-  std::vector<PadWidth> widths;
+  std::vector<AxisPadding> widths;
 };
 
 }  // namespace
 
-TEST(Pad, puts_zeros_around) {
+TEST(Pad, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -49,7 +49,7 @@ TEST(Pad, puts_zeros_around) {
   });
 }
 
-TEST(Pad, keeps_elements_where_they_are) {
+TEST(Pad, keeps_elements_on_their_ranks) {
   on_ranks([](Comm comm) {
     const int ranks = comm.size();
     const auto a = pad<double>(Layout::scatter(comm, {2 * ranks}), {{3, 4}});
@@ -61,7 +61,7 @@ TEST(Pad, keeps_elements_where_they_are) {
   });
 }
 
-TEST(Pad, complains) {
+TEST(Pad, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"pad", "1 widths", "(4, 5)"}, [&] {

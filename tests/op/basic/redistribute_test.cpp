@@ -32,7 +32,7 @@ TEST(Redistribute, is_unitary) {
   });
 }
 
-TEST(Redistribute, of_stacks) {
+TEST(Redistribute, works_on_stacks) {
   on_ranks([](Comm comm) {
     const Layout from =
         Layout::stack({Layout::scatter(comm, {5, 2}), Layout::replicated(comm, {3})});
@@ -41,7 +41,7 @@ TEST(Redistribute, of_stacks) {
   });
 }
 
-TEST(Redistribute, complains) {
+TEST(Redistribute, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"(4, 5)", "(5, 4)"}, [&] {

@@ -27,7 +27,7 @@ bool is_cut_for_some(const Layout& layout, int axis) {
 
 }  // namespace
 
-TEST(Restriction, takes_and_gives_back) {
+TEST(Restriction, matches_matrix) {
   on_ranks([](Comm comm) {
     const auto check = [&](auto example, const std::vector<Shape>& shapes) {
       using T = decltype(example);
@@ -51,8 +51,8 @@ TEST(Restriction, takes_and_gives_back) {
   });
 }
 
-// Indices beyond the end of a part are those of other ranks: nobody has more than falls to it.
-TEST(Restriction, keeps_elements_where_they_are) {
+// Each rank gets only the indices in its own part.
+TEST(Restriction, keeps_elements_on_their_ranks) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {3 * comm.size(), 2});
     std::vector<index_t> every_third;
@@ -64,7 +64,7 @@ TEST(Restriction, keeps_elements_where_they_are) {
   });
 }
 
-TEST(Restriction, complains) {
+TEST(Restriction, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"restriction", "index 5", "axis 1", "(4, 5)"},
@@ -74,7 +74,7 @@ TEST(Restriction, complains) {
     expect_error<ArgumentError>(comm, {"restriction", "axis 7"},
                                 [&] { restriction<double>(layout, {0}, {.axis = 7}); });
     if (comm.size() == 1) return;
-    expect_error<ArgumentError>(comm, {"index 1 follows 3", "ascend", layout.describe()}, [&] {
+    expect_error<ArgumentError>(comm, {"index 1 follows 3", "ascend", to_string(layout)}, [&] {
       restriction<double>(layout, {3, 1}, {.axis = 0});
     });
   });

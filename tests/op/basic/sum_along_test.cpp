@@ -1,5 +1,6 @@
 #include "op/support/check_operator.hpp"
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/algebra/operator_algebra.hpp>
 #include <weft/op/basic/sum_along.hpp>
@@ -10,7 +11,7 @@
 
 namespace weft::test {
 
-TEST(SumAlong, sums_and_spreads) {
+TEST(SumAlong, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -32,8 +33,8 @@ TEST(SumAlong, sums_and_spreads) {
   });
 }
 
-// Threads share the rows of such a matrix, and never the lines of the cache that its columns share.
-TEST(SumAlong, of_narrow_matrices_on_several_threads) {
+// Threads divide the rows of such a matrix, so that they do not write the same cache lines.
+TEST(SumAlong, handles_narrow_matrices_on_several_threads) {
   const Shape shape{50'021, 3};
   const Layout layout = Layout::local(shape);
   for (const int threads : {1, 2, 5}) {
@@ -61,17 +62,17 @@ TEST(SumAlong, of_narrow_matrices_on_several_threads) {
 #endif
 }
 
-TEST(SumAlong, gives_the_layout_without_the_axis) {
+TEST(SumAlong, removes_the_axis_from_the_layout) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {4, 5}), [](const Layout& layout) {
       for (const int axis : {0, 1}) {
-        EXPECT_EQ(sum_along<double>(layout, {.axis = axis}).range(), layout.without(axis));
+        EXPECT_EQ(sum_along<double>(layout, {.axis = axis}).range(), without_axis(layout, axis));
       }
     });
   });
 }
 
-TEST(SumAlong, complains) {
+TEST(SumAlong, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"sum_along", "axis 2"},

@@ -37,7 +37,7 @@ const std::vector<Case>& cases() {
 
 }  // namespace
 
-TEST(TransposeAxes, permutes) {
+TEST(TransposeAxes, matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -51,7 +51,7 @@ TEST(TransposeAxes, permutes) {
   });
 }
 
-TEST(TransposeAxes, into_another_layout) {
+TEST(TransposeAxes, moves_to_another_layout) {
   on_ranks([](Comm comm) {
     for (const Case& each : cases()) {
       const auto expected = transpose_matrix<float>(each.shape, each.axes);
@@ -65,8 +65,8 @@ TEST(TransposeAxes, into_another_layout) {
   });
 }
 
-// Large enough that the loops go by tiles, with remainders.
-TEST(TransposeAxes, of_many_elements) {
+// Large enough for loops over tiles, with partial tiles at the ends.
+TEST(TransposeAxes, handles_partial_tiles) {
   on_ranks([](Comm comm) {
     for (const Case& each : std::vector<Case>{{{131, 77}, {1, 0}}, {{33, 5, 70}, {2, 0, 1}}}) {
       for_operator_layouts<std::complex<float>>(comm, each.shape, [&](const Layout& layout) {
@@ -88,7 +88,7 @@ TEST(TransposeAxes, of_many_elements) {
   });
 }
 
-TEST(TransposeAxes, complains) {
+TEST(TransposeAxes, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     for (const std::vector<int>& axes : {std::vector<int>{0}, {0, 0}, {0, 1, 1}}) {

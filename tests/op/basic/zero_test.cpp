@@ -4,7 +4,7 @@
 
 namespace weft::test {
 
-TEST(Zero, gives_zeros) {
+TEST(Zero, matches_matrix) {
   on_ranks([](Comm comm) {
     for_operator_layouts<std::complex<float>>(comm, {5, 3}, [&](const Layout& layout) {
       const Layout range = Layout::replicated(layout.comm(), {4}).on(layout.device());

@@ -52,7 +52,7 @@ void check_convolution(const Comm& comm, const Shape& shape, int axis, index_t t
 
 }  // namespace
 
-TEST(Convolve1d, along_any_axis_of_any_layout) {
+TEST(Convolve1d, matches_matrix_along_any_axis_of_any_layout) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -65,7 +65,7 @@ TEST(Convolve1d, along_any_axis_of_any_layout) {
   });
 }
 
-TEST(Convolve1d, with_filters_of_any_length) {
+TEST(Convolve1d, accepts_filters_of_any_length) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {7});
     for_each_scalar([&](auto example) {
@@ -84,7 +84,7 @@ TEST(Convolve1d, with_filters_of_any_length) {
   });
 }
 
-TEST(Convolve1d, of_long_lines) {
+TEST(Convolve1d, is_accurate_on_long_lines) {
   for_each_scalar([&](auto example) {
     using T = decltype(example);
     for (const Shape& shape : {Shape{1500}, Shape{300, 3}}) {
@@ -115,7 +115,7 @@ TEST(Convolve1d, of_long_lines) {
   });
 }
 
-TEST(Convolve1d, sends_halos_or_moves_the_array) {
+TEST(Convolve1d, communicates_by_halos_or_redistribution) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const Layout rows = Layout::scatter(comm, {3 * comm.size(), 4});
@@ -141,7 +141,7 @@ TEST(Convolve1d, sends_halos_or_moves_the_array) {
   });
 }
 
-TEST(Convolve1d, complains) {
+TEST(Convolve1d, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const std::vector<double> h(3);

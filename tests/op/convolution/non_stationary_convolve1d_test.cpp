@@ -12,7 +12,7 @@ namespace {
 template <Scalar T>
 using Filters = std::vector<std::vector<T>>;
 
-/// Multiples of 4, so that filters between them are whole numbers too.
+/// Multiples of 4, so that interpolated filters are integers as well.
 template <Scalar T>
 Filters<T> some_filters(std::size_t count, index_t taps) {
   Filters<T> filters(count);
@@ -24,15 +24,15 @@ Filters<T> some_filters(std::size_t count, index_t taps) {
   return filters;
 }
 
-/// The filter that the element at a place spreads out with.
+/// The filter at a position.
 template <Scalar T>
-std::vector<T> filter_at(index_t place, const Filters<T>& filters,
+std::vector<T> filter_at(index_t position, const Filters<T>& filters,
                          const std::vector<index_t>& positions) {
-  if (place <= positions.front()) return filters.front();
-  if (place >= positions.back()) return filters.back();
+  if (position <= positions.front()) return filters.front();
+  if (position >= positions.back()) return filters.back();
   std::size_t k = 0;
-  while (positions[k + 1] <= place) ++k;
-  const auto weight = static_cast<Real<T>>(place - positions[k]) /
+  while (positions[k + 1] <= position) ++k;
+  const auto weight = static_cast<Real<T>>(position - positions[k]) /
                       static_cast<Real<T>>(positions[k + 1] - positions[k]);
   std::vector<T> filter;
   for (std::size_t j = 0; j < filters[k].size(); ++j) {
@@ -62,7 +62,7 @@ void check_convolution(const Comm& comm, const Shape& shape, int axis, index_t t
 
 }  // namespace
 
-TEST(NonStationaryConvolve1d, along_any_axis_of_any_layout) {
+TEST(NonStationaryConvolve1d, matches_matrix_along_any_axis_of_any_layout) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -75,7 +75,7 @@ TEST(NonStationaryConvolve1d, along_any_axis_of_any_layout) {
   });
 }
 
-TEST(NonStationaryConvolve1d, with_long_filters_and_with_one) {
+TEST(NonStationaryConvolve1d, accepts_long_filters_and_a_single_one) {
   on_ranks([](Comm comm) {
     check_convolution<double>(comm, {6}, 0, 15, {0, 4});
     check_convolution<float>(comm, {6}, 0, 3, {2});
@@ -91,7 +91,7 @@ TEST(NonStationaryConvolve1d, with_equal_filters_is_a_convolution) {
   EXPECT_EQ(y.to_host(), (convolve1d<double>(layout, h, {.offset = 2}) * x).to_host());
 }
 
-TEST(NonStationaryConvolve1d, sends_one_halo) {
+TEST(NonStationaryConvolve1d, exchanges_one_halo) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const Layout rows = Layout::scatter(comm, {3 * comm.size(), 4});
@@ -111,7 +111,7 @@ TEST(NonStationaryConvolve1d, sends_one_halo) {
   });
 }
 
-TEST(NonStationaryConvolve1d, complains) {
+TEST(NonStationaryConvolve1d, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const auto expect_complaint = [&](std::vector<std::string> words, const Filters<double>& h,

@@ -63,7 +63,7 @@ void expect_near(const DistributedArray<T>& found, const DistributedArray<T>& ex
 
 }  // namespace
 
-TEST(Fft, along_any_axis_of_any_layout) {
+TEST(Fft, matches_matrix_along_any_axis_of_any_layout) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using D = decltype(example);
@@ -77,7 +77,7 @@ TEST(Fft, along_any_axis_of_any_layout) {
   });
 }
 
-TEST(Fft, with_all_options) {
+TEST(Fft, matches_matrix_for_all_options) {
   for_each_scalar([&](auto example) {
     using D = decltype(example);
     for (const index_t n : {5, 6}) {
@@ -99,7 +99,7 @@ TEST(Fft, with_all_options) {
   });
 }
 
-TEST(Fft, changes_the_extent_of_a_cut_axis) {
+TEST(Fft, resizes_a_distributed_axis) {
   on_ranks([](Comm comm) {
     for (const index_t nfft : {2, 4, 9}) {
       const FftOptions options{
@@ -110,10 +110,9 @@ TEST(Fft, changes_the_extent_of_a_cut_axis) {
   });
 }
 
-// Many real lines side by side, of odd lengths with some larger prime factor, have code of their
-// own.
+// Many real lines of odd lengths with a larger prime factor are transformed by lane_fft.cpp.
 
-TEST(Fft, of_many_real_lines) {
+TEST(Fft, matches_matrix_in_simd_lanes) {
   for_each_scalar([](auto example) {
     using D = decltype(example);
     if constexpr (!is_complex<D>) {
@@ -123,7 +122,7 @@ TEST(Fft, of_many_real_lines) {
   });
 }
 
-TEST(Fft, of_many_real_lines_is_that_of_each) {
+TEST(Fft, matches_single_lines_in_simd_lanes) {
   for_each_scalar([](auto example) {
     using D = decltype(example);
     if constexpr (!is_complex<D>) {
@@ -143,7 +142,7 @@ TEST(Fft, of_many_real_lines_is_that_of_each) {
   });
 }
 
-TEST(Fft, measures_if_asked) {
+TEST(Fft, accepts_measured_plans) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using D = decltype(example);
@@ -152,7 +151,7 @@ TEST(Fft, measures_if_asked) {
   });
 }
 
-TEST(Fft, of_memory_that_is_not_aligned) {
+TEST(Fft, works_on_unaligned_memory) {
   const Layout layout = Layout::local({12});
   for_each_scalar([&](auto example) {
     using D = decltype(example);
@@ -161,9 +160,8 @@ TEST(Fft, of_memory_that_is_not_aligned) {
     const auto y = A * x;
     std::vector<D> memory(13);
     std::vector<Spectrum<D>> result(13);
-    auto odd = DistributedArray<D>::view(layout, memory.data() + 1, 12);
-    auto into =
-        DistributedArray<Spectrum<D>>::view(A.range(), result.data() + 1, A.range().local_count());
+    auto odd = ArrayView<D>(layout, memory.data() + 1, 12);
+    auto into = ArrayView<Spectrum<D>>(A.range(), result.data() + 1, A.range().local_count());
     copy(x, odd);
     A.forward(odd, into);
     axpy(-1, y, into);
@@ -216,7 +214,7 @@ TEST(Fft, normal_is_a_multiple_of_the_identity) {
   });
 }
 
-TEST(Fft, frequencies) {
+TEST(Fft, returns_frequencies) {
   const Layout layout = Layout::local({2, 5});
   using C = std::complex<double>;
   using Frequencies = std::vector<double>;
@@ -231,7 +229,7 @@ TEST(Fft, frequencies) {
             (Frequencies{0, 1, 2, 3, 4}));
 }
 
-TEST(Fft, sends_only_where_the_axis_is_cut) {
+TEST(Fft, communicates_only_along_distributed_axes) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const index_t two = comm.size() > 1 ? 2 : 0;
@@ -272,7 +270,7 @@ TEST(Fft, allocates_nothing) {
   });
 }
 
-TEST(Fft, complains) {
+TEST(Fft, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     using D = double;
@@ -285,7 +283,7 @@ TEST(Fft, complains) {
       expect_error<ArgumentError>(comm, {"sampling", "axis 1"},
                                   [&] { fft<D>(layout, {.sampling = sampling}); });
     }
-    expect_error<ArgumentError>(comm, {"no element"}, [&] {
+    expect_error<ArgumentError>(comm, {"axis 1", "empty"}, [&] {
       fft<D>(Layout::scatter(comm, {4, 0}));
     });
     expect_error<ArgumentError>(comm, {"stack"}, [&] { fft<D>(Layout::stack({layout})); });

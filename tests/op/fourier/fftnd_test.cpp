@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-/// With options given for all axes, or for none.
+/// The matrix for options with one value per axis, or none.
 template <Scalar D>
 Expected<D, Spectrum<D>> matrix_of(const Shape& shape, const FftNdOptions& options) {
   std::vector<FourierAxis> axes;
@@ -41,7 +41,7 @@ void check_fftnd(const Comm& comm, const Shape& shape, const FftNdOptions& optio
 
 }  // namespace
 
-TEST(Fftnd, along_any_axes_of_any_layout) {
+TEST(Fftnd, matches_matrix_along_any_axes_of_any_layout) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using D = decltype(example);
@@ -54,7 +54,7 @@ TEST(Fftnd, along_any_axes_of_any_layout) {
   });
 }
 
-TEST(Fftnd, pads_cuts_off_and_shifts) {
+TEST(Fftnd, pads_truncates_and_shifts) {
   on_ranks([](Comm comm) {
     const FftNdOptions some{.axes = {0, 1},
                             .nfft = {3, 6},
@@ -73,7 +73,7 @@ TEST(Fftnd, pads_cuts_off_and_shifts) {
   });
 }
 
-TEST(Fftnd, leaves_the_result_transposed) {
+TEST(Fftnd, can_leave_the_result_transposed) {
   on_ranks([](Comm comm) {
     using D = double;
     const Shape shape{4, 3, 3};
@@ -86,7 +86,7 @@ TEST(Fftnd, leaves_the_result_transposed) {
   });
 }
 
-TEST(Fftnd, takes_one_value_for_all_axes_and_all_axes_by_default) {
+TEST(Fftnd, accepts_one_value_for_all_axes) {
   const Layout layout = Layout::local({3, 4});
   using D = std::complex<double>;
   const auto expected = matrix_of<D>({3, 4}, {.axes = {0, 1},
@@ -103,11 +103,11 @@ TEST(Fftnd, takes_one_value_for_all_axes_and_all_axes_by_default) {
   EXPECT_EQ(f[1], (std::vector<double>{0, 1, 2}));
 }
 
-TEST(Fftnd, sends_once_for_each_cut_axis_and_once_to_come_back) {
+TEST(Fftnd, communicates_once_per_distributed_axis_and_once_to_return) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto expect_calls = [&](const Layout& layout, bool transposed, index_t calls) {
-      SCOPED_TRACE(layout.describe());
+      SCOPED_TRACE(to_string(layout));
       using D = std::complex<double>;
       const auto A = fftnd<D>(layout, {.transposed = transposed});
       auto x = make_array<D>(A.domain());
@@ -147,7 +147,7 @@ TEST(Fftnd, allocates_nothing) {
   });
 }
 
-TEST(Fftnd, complains) {
+TEST(Fftnd, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5, 2});
     using D = double;

@@ -6,7 +6,7 @@
 
 namespace weft::test {
 
-TEST(NoFft, is_said_when_a_transform_is_made) {
+TEST(NoFft, is_reported_when_a_transform_is_constructed) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<DeviceError>(comm, {"fft:", "FFTW"}, [&] { fft<double>(layout); });

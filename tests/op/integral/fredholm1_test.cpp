@@ -32,7 +32,7 @@ bool cuts_only_slices(const Layout& layout) {
 
 }  // namespace
 
-TEST(Fredholm1, by_kernels_that_are_cut_along_slices) {
+TEST(Fredholm1, matches_matrix_for_distributed_slices) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -47,7 +47,7 @@ TEST(Fredholm1, by_kernels_that_are_cut_along_slices) {
   });
 }
 
-TEST(Fredholm1, by_few_slices) {
+TEST(Fredholm1, handles_few_slices) {
   on_ranks([](Comm comm) {
     using T = std::complex<double>;
     for (const Shape& shape : {Shape{1, 3, 2}, Shape{0, 2, 2}, Shape{9, 1, 2}}) {
@@ -58,7 +58,7 @@ TEST(Fredholm1, by_few_slices) {
   });
 }
 
-TEST(Fredholm1, knows_its_layouts) {
+TEST(Fredholm1, has_expected_layouts) {
   on_ranks([](Comm comm) {
     const auto G = make_array<double>(Layout::scatter(comm, {9, 2, 3}));
     const auto cut = fredholm1(G, {.nz = 4});
@@ -70,7 +70,7 @@ TEST(Fredholm1, knows_its_layouts) {
   });
 }
 
-TEST(Fredholm1, sends_nothing_or_gathers_once) {
+TEST(Fredholm1, communicates_only_if_replicated) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto G = make_array<std::complex<float>>(Layout::scatter(comm, {9, 2, 3}));
@@ -92,7 +92,7 @@ TEST(Fredholm1, sends_nothing_or_gathers_once) {
   });
 }
 
-TEST(Fredholm1, complains) {
+TEST(Fredholm1, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const auto G = make_array<double>(Layout::scatter(comm, {4, 2, 3}));
     expect_error<ArgumentError>(comm, {"fredholm1", "nz", "-1"}, [&] { fredholm1(G, {.nz = -1}); });

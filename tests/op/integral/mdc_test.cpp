@@ -16,7 +16,8 @@ constexpr index_t nx = 2;
 constexpr index_t ny = 3;
 constexpr index_t nv = 2;
 
-/// By any matrices instead of those of a Fourier transform, and the first `frequencies` of theirs.
+/// The matrix of mdc with arbitrary matrices in place of Fourier transforms, of which it uses the
+/// first `frequencies`.
 template <class T>
 Expected<Real<T>> convolution(index_t frequencies, T factor, bool conjugated) {
   using R = Real<T>;
@@ -48,7 +49,7 @@ Expected<Real<T>> convolution(index_t frequencies, T factor, bool conjugated) {
 
 }  // namespace
 
-TEST(Mdc, between_any_transforms) {
+TEST(Mdc, matches_matrix_with_given_transforms) {
   on_ranks([](Comm comm) {
     using T = std::complex<double>;
     for (const index_t frequencies : {3, 4}) {
@@ -70,8 +71,8 @@ TEST(Mdc, between_any_transforms) {
 
 #ifdef WEFT_WITH_FFTW
 
-// The kernel of g(t, x, y) is its Fourier transform without a factor, so that mdc is dt dr times
-// the convolution in time, around the ends. Times on both sides of zero begin in the middle of the
+// mdc with the orthonormal Fourier transform of g(t, x, y) as kernel is dt dr times the circular
+// convolution with g in time. With times on both sides of zero, time zero is the middle of the
 // model.
 TEST(Mdc, is_a_convolution_in_time) {
   on_ranks([](Comm comm) {
@@ -104,7 +105,7 @@ TEST(Mdc, is_a_convolution_in_time) {
   });
 }
 
-TEST(Mdc, sends_nothing_beyond_its_transposes) {
+TEST(Mdc, communicates_by_two_redistributions) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     const auto G = make_array<std::complex<double>>(Layout::scatter(comm, {3, nx, ny}), seed);
@@ -121,7 +122,7 @@ TEST(Mdc, sends_nothing_beyond_its_transposes) {
 
 #endif
 
-TEST(Mdc, complains) {
+TEST(Mdc, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     using T = std::complex<float>;
     const Layout model = Layout::scatter(comm, {nt, ny, nv}, 1);
@@ -132,7 +133,8 @@ TEST(Mdc, complains) {
     const Layout flat = Layout::replicated(comm, {nt});
     const auto F1 = some_operator<float, T>(flat, flat, 1);
     expect_error<ArgumentError>(comm, {"mdc", "three axes", "(4)"}, [&] { mdc(G, F1, F1); });
-    expect_error<ArgumentError>(comm, {"mdc", "6 times", "odd"}, [&] { mdc(G, {.nt = 6}); });
+    expect_error<ArgumentError>(comm, {"mdc", "nt must be odd", "got 6"},
+                                [&] { mdc(G, {.nt = 6}); });
     expect_error<ArgumentError>(comm, {"mdc", "4 frequencies", "3"}, [&] { mdc(G, {.nt = 5}); });
   });
 }

@@ -14,7 +14,7 @@ using weft::detail::GemmSize;
 using weft::detail::Matrices;
 using weft::detail::MatrixForm;
 
-/// The elements of the matrices of a test, with some room after each row and each matrix.
+/// The matrices of a test, with padding after each row and each matrix.
 template <class T>
 struct Stored {
   index_t rows;
@@ -54,7 +54,7 @@ T entry(Stored<T>& a, MatrixForm form, index_t b, index_t i, index_t k) {
   return a.at(b, k, i);
 }
 
-/// Entries are whole numbers, so there is one right result.
+/// Entries are integers, so that results are exact.
 template <class T>
 void check_gemm(Device device, MatrixForm form, const GemmSize& size, T alpha, T beta) {
   SCOPED_TRACE(testing::Message() << to_string(device) << ", form " << static_cast<int>(form)
@@ -93,7 +93,7 @@ void for_each_form(F f) {
 
 }  // namespace
 
-TEST(Gemm, of_any_form_and_size) {
+TEST(Gemm, matches_reference_for_any_form_and_size) {
   for_each_scalar([](auto example) {
     using T = decltype(example);
     for (const Device device : {Device::cpu(), other_device()}) {
@@ -114,7 +114,7 @@ TEST(Gemm, of_any_form_and_size) {
 }
 
 // Large enough for several threads, whose shares begin and end within a product.
-TEST(Gemm, divides_its_work) {
+TEST(Gemm, divides_work_among_threads) {
   on_ranks([](Comm) {
     for_each_scalar([](auto example) {
       using T = decltype(example);
@@ -129,7 +129,7 @@ TEST(Gemm, divides_its_work) {
   });
 }
 
-TEST(Gemm, one_matrix_for_a_whole_batch) {
+TEST(Gemm, accepts_one_matrix_for_a_whole_batch) {
   const std::vector<double> a = {1, 2, 3, 4};
   const std::vector<double> b = {1, 0, 0, 1};
   std::vector<double> c(4);

@@ -3,6 +3,7 @@
 #include "op/support/check_operator.hpp"
 #include "support/allocations.hpp"
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
 namespace weft::test {
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int seed = 5;
 
-/// The matrix that make_array fills, times each of `other` columns.
+/// The matrix that make_array fills, applied to each of `other` columns.
 template <class T>
 Expected<T> columns_of(const Shape& shape, index_t other) {
   return {shape[0] * other, shape[1] * other, [=](index_t row, index_t column) {
@@ -19,7 +20,7 @@ Expected<T> columns_of(const Shape& shape, index_t other) {
           }};
 }
 
-/// Such that every element of it is one of A's along an axis of the model.
+/// The matrix of a multiplication by A along an axis of the model.
 template <class T>
 Expected<T> along_axis(const Shape& model, int axis, index_t rows) {
   const Shape data = model.with(axis, rows);
@@ -33,7 +34,7 @@ Expected<T> along_axis(const Shape& model, int axis, index_t rows) {
           }};
 }
 
-/// All p x q = P.
+/// All grids p x q of the ranks.
 std::vector<Index> grids(int ranks) {
   std::vector<Index> all;
   for (int p = 1; p <= ranks; ++p) {
@@ -42,7 +43,7 @@ std::vector<Index> grids(int ranks) {
   return all;
 }
 
-/// How many calls a rank makes, on this communicator and those of the lines of A.
+/// Number of calls that f makes on the communicator of A and on those of its rows and columns.
 template <Scalar T>
 index_t calls_along(const Layout& A, const std::function<void()>& f) {
   std::vector<Comm> comms{A.comm()};
@@ -70,7 +71,7 @@ void expect_calls(const LinearOperator<T>& a, const Layout& A, index_t forward, 
 
 }  // namespace
 
-TEST(MatrixMult, by_matrices_of_any_layout) {
+TEST(MatrixMult, matches_matrix_of_any_layout) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -82,7 +83,7 @@ TEST(MatrixMult, by_matrices_of_any_layout) {
   });
 }
 
-TEST(MatrixMult, by_small_and_empty_matrices) {
+TEST(MatrixMult, handles_small_and_empty_matrices) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : {Shape{0, 3}, Shape{3, 0}, Shape{1, 1}, Shape{2, 7}}) {
       for (const Index& grid : grids(comm.size())) {
@@ -94,7 +95,7 @@ TEST(MatrixMult, by_small_and_empty_matrices) {
   });
 }
 
-TEST(MatrixMult, of_many_columns) {
+TEST(MatrixMult, multiplies_many_columns) {
   on_ranks([](Comm comm) {
     using T = std::complex<float>;
     const auto expected = columns_of<T>({4, 3}, 6);
@@ -107,7 +108,7 @@ TEST(MatrixMult, of_many_columns) {
   });
 }
 
-TEST(MatrixMult, knows_its_layouts) {
+TEST(MatrixMult, has_expected_layouts) {
   on_ranks([](Comm comm) {
     const auto by = [](const Layout& layout) {
       return matrix_mult(make_array<float>(layout), {.other = {2}});
@@ -124,11 +125,11 @@ TEST(MatrixMult, knows_its_layouts) {
   });
 }
 
-TEST(MatrixMult, one_after_the_other_on_a_grid) {
+TEST(MatrixMult, composes_on_a_grid) {
   on_ranks([](Comm comm) {
     for (const Index& grid : grids(comm.size())) {
       const auto A = matrix_mult(make_array<double>(Layout::bricks(comm, {7, 5}, grid), seed));
-      const Layout turned = Layout::bricks(comm, {7, 6}, grid).permuted(std::vector{1, 0});
+      const Layout turned = permute_axes(Layout::bricks(comm, {7, 6}, grid), std::vector{1, 0});
       const auto B = matrix_mult(make_array<double>(turned, seed));
       EXPECT_EQ(B.domain(), A.range());
       const auto a = columns_of<double>({7, 5}, 1);
@@ -145,7 +146,7 @@ TEST(MatrixMult, one_after_the_other_on_a_grid) {
   });
 }
 
-TEST(MatrixMult, scattered) {
+TEST(MatrixMult, scatters_the_replicated_side) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -165,7 +166,7 @@ TEST(MatrixMult, scattered) {
   });
 }
 
-TEST(MatrixMult, along_any_axis) {
+TEST(MatrixMult, multiplies_along_any_axis) {
   on_ranks([](Comm comm) {
     using T = std::complex<float>;
     const Shape shape{3, 2, 4};
@@ -186,7 +187,7 @@ TEST(MatrixMult, along_any_axis) {
   });
 }
 
-TEST(MatrixMult, summa) {
+TEST(MatrixMult, summa_matches_matrix) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
@@ -205,7 +206,7 @@ TEST(MatrixMult, summa) {
   });
 }
 
-TEST(MatrixMult, sends_what_it_must) {
+TEST(MatrixMult, communicates_as_documented) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     using T = float;
@@ -263,7 +264,7 @@ TEST(MatrixMult, allocates_nothing) {
   });
 }
 
-TEST(MatrixMult, complains) {
+TEST(MatrixMult, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const auto rows = make_array<double>(Layout::scatter(comm, {8, 6}));
     const auto A = matrix_mult(rows);

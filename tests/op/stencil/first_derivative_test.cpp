@@ -39,7 +39,7 @@ void check_first_derivative(const Comm& comm, const Shape& shape, double samplin
 
 }  // namespace
 
-TEST(FirstDerivative, along_any_axis) {
+TEST(FirstDerivative, matches_matrix_along_any_axis) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : {Shape{17}, Shape{3, 6, 2}}) {
       check_first_derivative<double>(comm, shape);
@@ -47,14 +47,14 @@ TEST(FirstDerivative, along_any_axis) {
   });
 }
 
-TEST(FirstDerivative, of_few_elements) {
+TEST(FirstDerivative, handles_short_axes) {
   on_ranks([](Comm comm) {
     for (const index_t n : {0, 1, 2, 3, 4, 5, 8, 9}) check_first_derivative<double>(comm, {n});
     check_first_derivative<double>(comm, {2, 1});
   });
 }
 
-TEST(FirstDerivative, in_all_types) {
+TEST(FirstDerivative, works_for_all_scalars) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       check_first_derivative<decltype(example)>(comm, {5, 3}, -0.3);
@@ -62,9 +62,9 @@ TEST(FirstDerivative, in_all_types) {
   });
 }
 
-TEST(FirstDerivative, of_large_arrays) {
+TEST(FirstDerivative, is_exact_on_large_arrays) {
   on_ranks([](Comm comm) {
-    // x = i^2 + 3 j + k has the derivatives 2 i, 3 and 1, where they are centered.
+    // The centered derivatives of x = i^2 + 3 j + k are 2 i, 3 and 1.
     const auto check = [](const Layout& layout) {
       const Shape& shape = layout.shape();
       DistributedArray<double> x(layout);
@@ -77,16 +77,16 @@ TEST(FirstDerivative, of_large_arrays) {
           if (at[axis] == 0 || at[axis] == shape[axis] - 1) return 0.0;
           return axis == 0 ? 2.0 * static_cast<double>(at[0]) : axis == 1 ? 3.0 : 1.0;
         });
-        EXPECT_TRUE(y.to_host() == expected.to_host()) << layout.describe() << ", axis " << axis;
+        EXPECT_TRUE(y.to_host() == expected.to_host()) << to_string(layout) << ", axis " << axis;
       }
     };
     for (const int cut : {0, 1, 2}) check(Layout::scatter(comm, {5, 40, 700}, cut));
-    // So large that it is written past the caches, and in rows that begin anywhere in a line.
+    // Large enough for non-temporal stores, with rows that begin anywhere in a cache line.
     if (comm.rank() == 0) check(Layout::local({3, 641, 823}));
   });
 }
 
-TEST(FirstDerivative, does_not_spread_what_it_does_not_read) {
+TEST(FirstDerivative, ignores_nan_outside_its_stencil) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {12});
     DistributedArray<double> x(layout);
@@ -98,7 +98,7 @@ TEST(FirstDerivative, does_not_spread_what_it_does_not_read) {
   });
 }
 
-TEST(FirstDerivative, complains) {
+TEST(FirstDerivative, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     const auto expect = [&](const std::vector<std::string>& words,
@@ -106,9 +106,9 @@ TEST(FirstDerivative, complains) {
       expect_error<ArgumentError>(comm, words, [&] { first_derivative<double>(layout, options); });
     };
     expect({"first_derivative", "axis 2"}, {.axis = 2});
-    expect({"first_derivative", "sampling of 0"}, {.sampling = 0});
-    expect({"sampling of inf"}, {.sampling = std::numeric_limits<double>::infinity()});
-    expect({"sampling of nan"}, {.sampling = std::numeric_limits<double>::quiet_NaN()});
+    expect({"first_derivative", "sampling", "got 0"}, {.sampling = 0});
+    expect({"sampling", "got inf"}, {.sampling = std::numeric_limits<double>::infinity()});
+    expect({"sampling", "got nan"}, {.sampling = std::numeric_limits<double>::quiet_NaN()});
     expect({"got 4", "3 or 5"}, {.order = 4});
     expect({"order 5", "centered"}, {.kind = DerivativeKind::forward, .order = 5});
     expect_error<ArgumentError>(comm, {"stack"},

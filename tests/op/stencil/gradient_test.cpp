@@ -37,7 +37,7 @@ void check_gradient(const Comm& comm, const Shape& shape, GradientOptions option
 
 }  // namespace
 
-TEST(Gradient, along_all_axes) {
+TEST(Gradient, matches_matrix) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : {Shape{7}, Shape{3, 4, 2}, Shape{1, 2}}) {
       check_gradient<double>(comm, shape);
@@ -45,7 +45,7 @@ TEST(Gradient, along_all_axes) {
   });
 }
 
-TEST(Gradient, in_all_types) {
+TEST(Gradient, works_for_all_scalars) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       check_gradient<decltype(example)>(comm, {4, 3}, {.sampling = {0.5, -3}});
@@ -54,14 +54,14 @@ TEST(Gradient, in_all_types) {
   });
 }
 
-TEST(Gradient, complains) {
+TEST(Gradient, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5, 6});
     const auto expect = [&](const std::vector<std::string>& words, const GradientOptions& options) {
       expect_error<ArgumentError>(comm, words, [&] { gradient<double>(layout, options); });
     };
-    expect({"gradient", "2 numbers", "sampling", "3 axes"}, {.sampling = {1, 1}});
-    expect({"gradient", "sampling of 0"}, {.sampling = {1, 2, 0}});
+    expect({"gradient", "2 values of sampling", "3 axes"}, {.sampling = {1, 1}});
+    expect({"gradient", "sampling", "got 0"}, {.sampling = {1, 2, 0}});
     expect({"gradient", "got 7"}, {.order = 7});
     expect_error<ArgumentError>(comm, {"gradient", "no axes"},
                                 [&] { gradient<double>(Layout::replicated(comm, Shape{})); });

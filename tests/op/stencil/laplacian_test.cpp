@@ -42,7 +42,7 @@ void check_laplacian(const Comm& comm, const Shape& shape, LaplacianOptions opti
 
 }  // namespace
 
-TEST(Laplacian, along_some_axes) {
+TEST(Laplacian, matches_matrix_along_chosen_axes) {
   on_ranks([](Comm comm) {
     check_laplacian<double>(comm, {5, 6}, {});
     check_laplacian<double>(comm, {9}, {.axes = {0}});
@@ -52,7 +52,7 @@ TEST(Laplacian, along_some_axes) {
   });
 }
 
-TEST(Laplacian, weighted_and_sampled) {
+TEST(Laplacian, applies_weights_and_sampling) {
   on_ranks([](Comm comm) {
     const LaplacianOptions options{.axes = {-1, 0}, .weights = {2, -3}, .sampling = {0.5, 1.5}};
     for_each_scalar([&](auto example) {
@@ -79,7 +79,7 @@ TEST(Laplacian, of_a_quadratic_is_constant) {
   });
 }
 
-TEST(Laplacian, has_the_same_bits_however_rows_are_dealt_out) {
+TEST(Laplacian, is_bitwise_equal_for_any_distribution_of_rows) {
   on_ranks([](Comm comm) {
     const Shape shape{7, 6, 9};
     const auto result = [](const Layout& layout) {
@@ -94,12 +94,12 @@ TEST(Laplacian, has_the_same_bits_however_rows_are_dealt_out) {
     const auto expected = result(Layout::local(shape));
     for (const Layout& layout : {Layout::scatter(comm, shape), Layout::scatter(comm, shape, 1),
                                  Layout::scatter(comm, shape, 0, thirds(shape[0], comm.size()))}) {
-      EXPECT_EQ(result(layout), expected) << layout.describe();
+      EXPECT_EQ(result(layout), expected) << to_string(layout);
     }
   });
 }
 
-TEST(Laplacian, complains) {
+TEST(Laplacian, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5, 6});
     const auto expect = [&](const std::vector<std::string>& words,
@@ -109,10 +109,10 @@ TEST(Laplacian, complains) {
     expect({"laplacian", "axis 3"}, {.axes = {0, 3}});
     expect({"laplacian", "axis 2", "twice"}, {.axes = {-1, 2}});
     expect({"laplacian", "no axes"}, {.axes = {}});
-    expect({"laplacian", "3 numbers", "weights", "2 axes"}, {.weights = {1, 2, 3}});
-    expect({"laplacian", "0 numbers", "sampling", "2 axes"}, {.sampling = {}});
-    expect({"laplacian", "sampling of 0"}, {.sampling = {1, 0}});
-    expect({"laplacian", "weight of inf"},
+    expect({"laplacian", "3 values of weights", "2 axes"}, {.weights = {1, 2, 3}});
+    expect({"laplacian", "0 values of sampling", "2 axes"}, {.sampling = {}});
+    expect({"laplacian", "sampling", "got 0"}, {.sampling = {1, 0}});
+    expect({"laplacian", "weights", "got inf"},
            {.weights = {1, std::numeric_limits<double>::infinity()}});
     expect_error<ArgumentError>(comm, {"laplacian", "axis -2"},
                                 [&] { laplacian<double>(Layout::scatter(comm, {4})); });

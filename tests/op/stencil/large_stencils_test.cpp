@@ -1,5 +1,5 @@
-// Derivatives of arrays that are large enough for the fast paths of the kernels: blocks of threads
-// that walk through the array on a GPU, writes past the caches on a CPU.
+// Derivatives of arrays large enough for the fast paths of the kernels: marching blocks of threads
+// on a GPU, non-temporal stores on a CPU.
 
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
@@ -15,7 +15,7 @@
 namespace weft::test {
 namespace {
 
-/// Matrices along axes, each from a part of the domain to a part of the range.
+/// A difference matrix along one axis, from the domain to a part of the range.
 struct Along {
   int axis;
   int range_part;
@@ -31,7 +31,7 @@ std::vector<T> whole_numbers(index_t count) {
   return values;
 }
 
-/// Arrays of a stack are taken one after the other.
+/// All elements on every rank; the parts of a stack one after the other.
 template <Scalar T>
 std::vector<T> gathered(const DistributedArray<T>& x) {
   if (!x.layout().is_stack()) return x.all_gather();
@@ -43,7 +43,7 @@ std::vector<T> gathered(const DistributedArray<T>& x) {
   return all;
 }
 template <Scalar T>
-DistributedArray<T> dealt_out(const Layout& layout, std::span<const T> values) {
+DistributedArray<T> distribute(const Layout& layout, std::span<const T> values) {
   if (!layout.is_stack()) return DistributedArray<T>::from_global(layout, values);
   DistributedArray<T> x(layout);
   for (int i = 0; i < layout.part_count(); ++i) {
@@ -54,7 +54,7 @@ DistributedArray<T> dealt_out(const Layout& layout, std::span<const T> values) {
   return x;
 }
 
-/// f(row, column, coefficient) for everything that the matrices have, in arrays of one shape.
+/// f(row, column, coefficient) for every nonzero of the matrices, for arrays of one shape.
 template <class F>
 void for_each_entry(const Shape& shape, const std::vector<Along>& matrices, F f) {
   const index_t count = shape.count();
@@ -75,11 +75,11 @@ void for_each_entry(const Shape& shape, const std::vector<Along>& matrices, F f)
   }
 }
 
-/// All numbers are small multiples of 1/2, so that sums in any order are the same.
+/// All numbers are small multiples of 1/2, so that sums are exact in any order.
 template <Scalar T>
 void check_large(const LinearOperator<T>& a, const Shape& shape,
                  const std::vector<Along>& matrices) {
-  SCOPED_TRACE(a.domain().describe());
+  SCOPED_TRACE(to_string(a.domain()));
   const auto at = [](index_t i) { return static_cast<std::size_t>(i); };
   const index_t columns = shape.count();
   const index_t rows = columns * (a.range().is_stack() ? a.range().part_count() : 1);
@@ -91,14 +91,14 @@ void check_large(const LinearOperator<T>& a, const Shape& shape,
     forward[at(row)] += static_cast<Real<T>>(coefficient) * x[at(column)];
     adjoint[at(column)] += static_cast<Real<T>>(coefficient) * y[at(row)];
   });
-  auto in = dealt_out<T>(a.domain(), x);
-  auto out = dealt_out<T>(a.range(), y);
+  auto in = distribute<T>(a.domain(), x);
+  auto out = distribute<T>(a.range(), y);
   EXPECT_TRUE(gathered(a * in) == forward);
   a.forward(in, out, {T{2}, T{-1}});
   std::vector<T> blended(at(rows));
   for (std::size_t i = 0; i < blended.size(); ++i) blended[i] = T{2} * forward[i] - y[i];
   EXPECT_TRUE(gathered(out) == blended);
-  out = dealt_out<T>(a.range(), y);
+  out = distribute<T>(a.range(), y);
   a.adjoint(out, in);
   EXPECT_TRUE(gathered(in) == adjoint);
 }
@@ -108,7 +108,7 @@ void for_large_layouts(const Comm& comm, const Shape& shape, F f) {
   for (const int axis : {0, shape.ndim() - 1}) {
     const Layout layout = Layout::scatter(comm, shape, axis);
     f(layout);
-    // The debug device runs the kernels of the CPU.
+    // The debug device runs the same kernels as the CPU.
     if (other_device().kind == DeviceKind::cuda) f(layout.on(other_device()));
   }
 }
@@ -119,14 +119,14 @@ std::vector<int> all_axes(const Shape& shape) {
   return axes;
 }
 
-/// Rows that are whole packs of 16 bytes and such that are not, and few to many axes.
+/// Rows with and without whole packs of 16 bytes, and one to five axes.
 const std::vector<Shape> large_shapes = {{40000},      {150, 260},     {32, 24, 48},
                                          {29, 31, 37}, {3, 9, 28, 44}, {3, 4, 5, 22, 28},
                                          {9000, 2, 2}};
 
 }  // namespace
 
-TEST(LargeStencils, of_the_first_derivative) {
+TEST(LargeStencils, match_first_derivative) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : large_shapes) {
       for_large_layouts(comm, shape, [&](const Layout& layout) {
@@ -143,7 +143,7 @@ TEST(LargeStencils, of_the_first_derivative) {
   });
 }
 
-TEST(LargeStencils, of_the_laplacian) {
+TEST(LargeStencils, match_laplacian) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : large_shapes) {
       std::vector<Along> matrices;
@@ -161,7 +161,7 @@ TEST(LargeStencils, of_the_laplacian) {
   });
 }
 
-TEST(LargeStencils, of_the_gradient) {
+TEST(LargeStencils, match_gradient) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : large_shapes) {
       std::vector<Along> matrices;
@@ -178,9 +178,9 @@ TEST(LargeStencils, of_the_gradient) {
   });
 }
 
-// On a GPU, the points around the core have a kernel of their own, which takes several at a time if
-// there are many.
-TEST(LargeStencils, with_as_much_around_the_core_as_in_it) {
+// On a GPU, a separate kernel computes the points around the core, several per thread if there are
+// many.
+TEST(LargeStencils, handle_large_boundaries) {
   on_ranks([](Comm comm) {
     const Shape shape{4, 1200, 600};
     const auto second = [](index_t place, index_t n) { return second_difference_at(place, n, {}); };
@@ -191,7 +191,7 @@ TEST(LargeStencils, with_as_much_around_the_core_as_in_it) {
   });
 }
 
-TEST(LargeStencils, that_no_cache_could_keep) {
+TEST(LargeStencils, use_non_temporal_stores_correctly) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : {Shape{1030, 2053}, Shape{4100, 2048}}) {
       const Layout layout = Layout::replicated(comm, shape);  // each rank has all of it
@@ -209,16 +209,16 @@ TEST(LargeStencils, that_no_cache_could_keep) {
   });
 }
 
-// Memory of a caller begins where numbers may, which need not be where lines of the cache are cut
-// into elements; and input and output may begin at the same place in a page, or near it.
-TEST(LargeStencils, wherever_in_memory_they_are) {
+// Lent memory is aligned to reals only, so that complex elements may cross cache lines, and input
+// and output may have the same offset in a page, or close ones.
+TEST(LargeStencils, work_at_any_alignment) {
   using C = std::complex<double>;
   const Shape shape{600, 1601};
   const Layout layout = Layout::local(shape);
   const auto count = layout.local_count();
   const std::vector<C> values = whole_numbers<C>(count);
   const LinearOperator<C> a = laplacian<C>(layout, {.axes = {0, 1}});
-  const std::vector<C> expected = gathered(a * dealt_out<C>(layout, values));
+  const std::vector<C> expected = gathered(a * distribute<C>(layout, values));
   std::vector<double> in(static_cast<std::size_t>(2 * count + 1024));
   std::vector<double> out(in.size());
   const auto page_of = [](std::vector<double>& memory) {
@@ -227,12 +227,13 @@ TEST(LargeStencils, wherever_in_memory_they_are) {
   };
   auto* x = reinterpret_cast<C*>(page_of(in));
   std::copy(values.begin(), values.end(), x);
-  const auto input = DistributedArray<C>::view(layout, x, count);
+  const auto input = ArrayView<C>(layout, x, count);
   for (const int reals : {0, 1, 3, 4, 7, 8, 9, 64, 511}) {
     auto* y = reinterpret_cast<C*>(page_of(out) + reals);
-    auto output = DistributedArray<C>::view(layout, y, count);
+    auto output = ArrayView<C>(layout, y, count);
     a.forward(input, output);
-    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), y)) << reals << " further";
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), y))
+        << reals << " reals after a page boundary";
   }
 }
 

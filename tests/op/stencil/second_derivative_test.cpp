@@ -34,7 +34,7 @@ void check_second_derivative(const Comm& comm, const Shape& shape, double sampli
 
 }  // namespace
 
-TEST(SecondDerivative, along_any_axis) {
+TEST(SecondDerivative, matches_matrix_along_any_axis) {
   on_ranks([](Comm comm) {
     for (const Shape& shape : {Shape{13}, Shape{3, 5, 2}}) {
       check_second_derivative<double>(comm, shape);
@@ -42,13 +42,13 @@ TEST(SecondDerivative, along_any_axis) {
   });
 }
 
-TEST(SecondDerivative, of_few_elements) {
+TEST(SecondDerivative, handles_short_axes) {
   on_ranks([](Comm comm) {
     for (const index_t n : {1, 2, 3, 4, 6, 9}) check_second_derivative<double>(comm, {n});
   });
 }
 
-TEST(SecondDerivative, in_all_types) {
+TEST(SecondDerivative, works_for_all_scalars) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       check_second_derivative<decltype(example)>(comm, {5, 3}, 0.7);
@@ -56,12 +56,12 @@ TEST(SecondDerivative, in_all_types) {
   });
 }
 
-TEST(SecondDerivative, complains) {
+TEST(SecondDerivative, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<ArgumentError>(comm, {"second_derivative", "axis -3"},
                                 [&] { second_derivative<double>(layout, {.axis = -3}); });
-    expect_error<ArgumentError>(comm, {"second_derivative", "sampling of 0"},
+    expect_error<ArgumentError>(comm, {"second_derivative", "sampling", "got 0"},
                                 [&] { second_derivative<double>(layout, {.sampling = 0}); });
   });
 }

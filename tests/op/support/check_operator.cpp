@@ -18,7 +18,7 @@ std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 template <class T>
 T conj_product(T a, T b) {
   if constexpr (is_complex<T>) {
-    // By hand, so that nothing is fused that kernels do not fuse.
+    // Written out, so that the compiler fuses nothing that kernels do not fuse.
     return {a.real() * b.real() + a.imag() * b.imag(), a.real() * b.imag() - a.imag() * b.real()};
   } else {
     return a * b;
@@ -193,10 +193,10 @@ Expected<D, R> some_matrix(index_t rows, index_t columns, int seed) {
 template <Scalar D, Scalar R>
 LinearOperator<D, R> some_operator(const Layout& domain, const Layout& range, int seed) {
   const auto matrix = some_matrix<D, R>(range.count(), domain.count(), seed);
-  // Every rank computes the whole product from the whole array.
-  const auto whole = []<Scalar T>(const DistributedArray<T>& x) {
+  // Every rank computes the full product from the gathered array.
+  const auto whole = []<Scalar T>(const ConstArrayView<T>& x) {
     std::vector<T> all;
-    const auto append = [&](const auto& self, const DistributedArray<T>& array) -> void {
+    const auto append = [&](const auto& self, const ConstArrayView<T>& array) -> void {
       if (!array.layout().is_stack()) {
         const std::vector<T> values = array.all_gather();
         all.insert(all.end(), values.begin(), values.end());
@@ -209,10 +209,10 @@ LinearOperator<D, R> some_operator(const Layout& domain, const Layout& range, in
   };
   return function_operator<D, R>(
       domain, range,
-      [=](const DistributedArray<D>& x, DistributedArray<R>& y) {
+      [=](const ConstArrayView<D>& x, const ArrayView<R>& y) {
         y.from_host(local_part(y.layout(), matrix.forward(whole(x))));
       },
-      [=](const DistributedArray<R>& y, DistributedArray<D>& x) {
+      [=](const ConstArrayView<R>& y, const ArrayView<D>& x) {
         x.from_host(local_part(x.layout(), matrix.adjoint(whole(y))));
       },
       fmt::format("some operator {}", seed));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Operators against matrices that tests make from their definitions. Global arrays are taken in
-// row-major order, and the parts of a stack one after the other. Vectors are small whole numbers:
-// where the entries of a matrix are such too, results have one right value, bit by bit.
+// Compares operators with matrices that tests build from definitions. Vectors are global arrays in
+// row-major order, the parts of a stack one after the other. Their elements are small integers: if
+// the entries of a matrix are integers as well, results are exact.
 
 #include <weft/op/algebra/operator_algebra.hpp>
 #include <weft/op/linear_operator.hpp>
@@ -15,18 +15,18 @@
 
 namespace weft::test {
 
-/// What is expected of an operator: A x = on_real Re(x) + on_imag Im(x).
+/// The expected matrices of an operator: A x = on_real Re(x) + on_imag Im(x).
 template <Scalar D, Scalar R = D>
 struct Expected {
   using Entry = std::function<R(index_t row, index_t column)>;
 
-  /// The operator of a matrix.
+  /// A matrix operator.
   Expected(index_t rows, index_t columns, const Entry& entry);
-  /// An operator that is linear over real numbers only.
+  /// A real-linear operator.
   Expected(index_t rows, index_t columns, const Entry& on_real, const Entry& on_imag);
 
   std::vector<R> forward(const std::vector<D>& x) const;
-  /// By the real inner product.
+  /// The adjoint with respect to the real inner product.
   std::vector<D> adjoint(const std::vector<R>& y) const;
 
   index_t rows;
@@ -35,16 +35,16 @@ struct Expected {
   std::vector<R> on_imag;
 };
 
-/// Compares forward and adjoint, alone and added to what is there; that outputs are not read where
-/// they should not be, and inputs not written; adjoint(A), its adjoint, and the dot test. The
-/// tolerance is relative to the largest element; 0 means bit by bit.
+/// Checks forward, adjoint and adjoint(A) with various alpha and beta; that outputs are not read if
+/// beta = 0, and inputs not written; and the dot test. The tolerance is relative to the largest
+/// element; 0 means bitwise equality.
 template <Scalar D, Scalar R>
 void check_operator(const LinearOperator<D, R>& a, const Expected<D, R>& expected,
                     double tolerance = 0);
 
-/// f(layout) for layouts of all kinds of one shape, on the CPU and on other_device(). If that is
-/// the debug device, for complex<float> and some of the layouts only: it is slow, and finds what it
-/// is made to find, memory touched from the wrong side, with any of them.
+/// f(layout) for layouts of all kinds of one shape, on the CPU and on other_device(). On the debug
+/// device, only for complex<float> and some of the layouts: it is slow, and any of them finds wrong
+/// memory accesses.
 template <Scalar T>
 void for_operator_layouts(const Comm& comm, const Shape& shape, const LayoutTest& f) {
   const std::vector<NamedLayout> all = layouts(comm, shape);
@@ -57,8 +57,7 @@ void for_operator_layouts(const Comm& comm, const Shape& shape, const LayoutTest
   }
 }
 
-/// An operator with a matrix of small whole numbers, all of them: for tests of what is made of
-/// operators. Takes and gives any layouts.
+/// An operator between any layouts with a full matrix of small integers, for tests of the algebra.
 template <Scalar D, Scalar R = D>
 LinearOperator<D, R> some_operator(const Layout& domain, const Layout& range, int seed);
 /// Its matrix.
@@ -68,8 +67,8 @@ Expected<D, R> some_matrix(index_t rows, index_t columns, int seed);
 /// The collective calls and sends that f makes on this rank.
 index_t calls_of(const Comm& comm, const std::function<void()>& f);
 
-/// An error of class E on this rank whose text has all of `words`; after which the ranks still work
-/// together.
+/// Expects that call() throws an E on this rank whose text contains all of `words`, and that the
+/// communicator still works afterwards.
 template <class E>
 void expect_error(const Comm& comm, const std::vector<std::string>& words,
                   const std::function<void()>& call) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Matrices of derivatives, from their definitions: what row i has at column j.
+// Matrices of derivative operators, from their definitions.
 
 #include <weft/op/stencil/derivative_kind.hpp>
 
@@ -65,7 +65,7 @@ inline std::vector<DerivativeCase> second_derivatives() {
   return {{centered}, {centered, true}, {forward}, {backward}};
 }
 
-/// What a matrix along an axis has at a row and a column of the whole array.
+/// The entry of a matrix along an axis, for a row and a column that index the global array.
 template <class At>
 double entry_along(const Shape& shape, int axis, index_t row, index_t column, At difference_at) {
   const Index to = point_at(shape, row);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The matrices of Fourier transforms, from their definition.
+// Matrices of Fourier transforms, from their definition.
 
 #include <weft/op/fourier/fft.hpp>
 
@@ -31,7 +31,7 @@ struct FourierAxis {
   }
 };
 
-/// Of a transform along axes of an array, times a factor.
+/// The matrix of a transform along axes of an array, times a factor.
 template <Scalar D>
 Expected<D, Spectrum<D>> fourier_matrix(const Shape& shape, const std::vector<FourierAxis>& axes,
                                         double factor) {

@@ -1,5 +1,6 @@
 #include "solve/support/forged_checkpoint.hpp"
 
+#include "core/hash.hpp"
 #include "solve/solver_state.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +18,8 @@ constexpr std::size_t first_line_bytes = 52;
 
 std::uint64_t text_checksum(std::string_view text) {
   std::uint64_t sum = 0;
-  for (const char c : text) sum = detail::scrambled(sum + 1 + static_cast<unsigned char>(c));
+  for (const char c : text)
+    sum = detail::mix_checksum_bits(sum + 1 + static_cast<unsigned char>(c));
   return sum;
 }
 

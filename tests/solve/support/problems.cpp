@@ -29,11 +29,11 @@ LinearOperator<double> failing_operator(const LinearOperator<double>& like, int 
   const auto applied = std::make_shared<int>(0);
   return function_operator<double>(
       like.domain(), like.range(),
-      [=](const DistributedArray<double>& x, DistributedArray<double>& y) {
+      [=](const ConstArrayView<double>& x, const ArrayView<double>& y) {
         like.forward(x, y);
         if (++*applied > good && fails == FailsIn::forward) y.fill(nan);
       },
-      [=](const DistributedArray<double>& y, DistributedArray<double>& x) {
+      [=](const ConstArrayView<double>& y, const ArrayView<double>& x) {
         like.adjoint(y, x);
         if (*applied > good && fails == FailsIn::adjoint) x.fill(nan);
       });
@@ -70,7 +70,7 @@ GroupsProblem::GroupsProblem(const Comm& comm, double of_y)
 void for_problem_layouts(const Comm& comm,
                          const std::function<void(const Layout&, const Layout&)>& solve) {
   const auto traced = [&](const Layout& domain, const Layout& range) {
-    SCOPED_TRACE(domain.describe() + " to " + range.describe());
+    SCOPED_TRACE(to_string(domain) + " to " + to_string(range));
     solve(domain, range);
   };
   const Layout cut = Layout::scatter(comm, {5});

@@ -1,7 +1,6 @@
 #pragma once
 
-// Filling arrays on a GPU from a functor, in programs that nvcc compiles; see
-// DistributedArray::fill.
+// Fills arrays on a GPU with a functor, in programs that nvcc compiles; see ArrayView::fill.
 
 #include <weft/kernel/cuda/for_each.cuh>
 #include <weft/kernel/dispatch.hpp>
@@ -10,7 +9,7 @@
 
 namespace weft::detail {
 
-/// A lambda marked __host__ __device__: one that a GPU can call.
+/// F is a lambda marked __host__ __device__, which a GPU can call.
 template <class F>
 inline constexpr bool runs_on_gpu = __nv_is_extended_host_device_lambda_closure_type(F);
 

@@ -1,21 +1,25 @@
 #pragma once
 
-// Operators made of operators. What composes is checked here, once, on all ranks alike; products
-// get one array per joint, and nothing else is allocated. Zeros and identities vanish, scalings
-// fold, and the adjoint of an adjoint is the operator itself.
+// Algebra of operators. Layouts are checked when operators are combined, identically on all ranks.
+// A product allocates one array for its intermediate result; nothing else allocates. Expressions
+// are simplified: zeros and identities drop out, scalings fold into one, and the adjoint of an
+// adjoint is the operator itself.
 
 #include <weft/op/linear_operator.hpp>
 
 namespace weft {
 
-/// x -> A (B x)
+/// y = A (B x)
 template <Scalar D, Scalar E, Scalar R>
 LinearOperator<D, R> operator*(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b);
+/// y = A x + B x
 template <Scalar D, Scalar R>
 LinearOperator<D, R> operator+(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b);
+/// y = A x - B x
 template <Scalar D, Scalar R>
 LinearOperator<D, R> operator-(const LinearOperator<D, R>& a, const LinearOperator<D, R>& b);
 
+/// y = factor A x
 template <Scalar D, Scalar R>
 LinearOperator<D, R> scaled(Coefficient<R> factor, const LinearOperator<D, R>& a);
 template <Scalar D, Scalar R, Factor<R> S>
@@ -31,22 +35,24 @@ LinearOperator<D, R> operator-(const LinearOperator<D, R>& a) {
   return scaled(-1, a);
 }
 
+/// x = Aᴴ y
 template <Scalar D, Scalar R>
 LinearOperator<R, D> adjoint(const LinearOperator<D, R>& a);
-/// x -> conj(A conj(x))
+/// y = conj(A conj(x)), elementwise
 template <Scalar D, Scalar R>
 LinearOperator<D, R> conj(const LinearOperator<D, R>& a);
-/// The adjoint of conj(A).
+/// x = Aᵀ y, the adjoint of conj(A)
 template <Scalar D, Scalar R>
 LinearOperator<R, D> transpose(const LinearOperator<D, R>& a);
 
-/// A applied n >= 0 times.
+/// y = Aⁿ x for n >= 0
 template <Scalar T>
 LinearOperator<T> pow(const LinearOperator<T>& a, int n);
 
-/// x -> real(A x), and x -> imag(A x).
+/// y = Re(A x)
 template <Scalar D, Scalar R>
 LinearOperator<D, Real<R>> real_part(const LinearOperator<D, R>& a);
+/// y = Im(A x)
 template <Scalar D, Scalar R>
 LinearOperator<D, Real<R>> imag_part(const LinearOperator<D, R>& a);
 

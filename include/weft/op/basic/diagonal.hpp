@@ -7,13 +7,15 @@
 namespace weft {
 
 struct DiagonalOptions {
+  /// The axis that d belongs to.
   int axis = -1;
 };
 
-/// x -> d x, element by element.
+/// y = d x, elementwise. No communication. PyLops: Diagonal.
 template <Scalar T>
-LinearOperator<T> diagonal(const DistributedArray<T>& d);
-/// The same with one number for each position along an axis, which all ranks pass.
+LinearOperator<T> diagonal(const ConstArrayView<T>& d);
+/// y[.., i, ..] = d[i] x[.., i, ..] along an axis. All ranks pass the same d, one number per
+/// position along the axis. No communication.
 template <Scalar T>
 LinearOperator<T> diagonal(const Layout& layout, std::type_identity_t<std::span<const T>> d,
                            const DiagonalOptions& options = {});

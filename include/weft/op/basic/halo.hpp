@@ -9,18 +9,17 @@ namespace weft {
 
 struct HaloOperatorOptions {
   Boundary boundary = Boundary::zero;
-  /// Leave out what lies beyond the ends of the global array, rather than filling it with zeros.
+  /// Omit the ghost cells outside the global array instead of filling them with zeros.
   bool trim = false;
 };
 
-/// Gives each rank its part together with the elements around it, so many before and after along
-/// each axis (one width per axis). One message to each rank that needs something; the adjoint adds
-/// the copies of an element up, and so is a true adjoint.
+/// Extends each rank's part by ghost cells, with one width (before, after) per axis. Communication:
+/// one message to each neighbour. The adjoint sums all copies of an element. PyLops-MPI: MPIHalo.
 ///
-/// The range puts the extended parts side by side: it is the array's grid of ranks with longer
-/// parts, and its shape the sum of them. Ranks without elements stay without.
+/// The range has the same grid of ranks with the extended parts next to each other, so that its
+/// extents are the sums of theirs. Ranks without elements get no ghost cells.
 template <Scalar T>
-LinearOperator<T> halo(const Layout& layout, const std::vector<HaloWidth>& widths,
+LinearOperator<T> halo(const Layout& layout, const std::vector<AxisPadding>& widths,
                        const HaloOperatorOptions& options = {});
 
 }  // namespace weft

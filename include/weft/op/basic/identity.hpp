@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// x -> x
+/// y = x. PyLops: Identity.
 template <Scalar T>
 LinearOperator<T> identity(const Layout& layout);
 

@@ -1,19 +1,15 @@
 #pragma once
 
+#include <weft/array/axis_padding.hpp>
 #include <weft/op/linear_operator.hpp>
 
 #include <vector>
 
 namespace weft {
 
-struct PadWidth {
-  index_t before = 0;
-  index_t after = 0;
-};
-
-/// Surrounds an array with zeros, so many before and after it along each axis. Elements stay where
-/// they are: the ranks at the edges get the zeros. No messages.
+/// Pads an array with zeros, with one width (before, after) per axis. Elements stay on their ranks;
+/// the ranks at the edges own the zeros. No communication. PyLops: Pad.
 template <Scalar T>
-LinearOperator<T> pad(const Layout& layout, const std::vector<PadWidth>& widths);
+LinearOperator<T> pad(const Layout& layout, const std::vector<AxisPadding>& widths);
 
 }  // namespace weft

@@ -4,8 +4,8 @@
 
 namespace weft {
 
-/// Moves arrays from one layout to another of the same shape: one all_to_all, or none. Its adjoint
-/// is its inverse.
+/// y = x in another layout of the same shape. The adjoint is the inverse. Communication: one
+/// all_to_all, or none if every rank already has its elements.
 template <Scalar T>
 LinearOperator<T> redistribute(const Layout& from, const Layout& to);
 

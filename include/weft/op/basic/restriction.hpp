@@ -7,14 +7,15 @@
 namespace weft {
 
 struct RestrictionOptions {
+  /// The axis that indices belong to.
   int axis = -1;
 };
 
-/// Takes the elements at some positions along an axis: y[i] = x[indices[i]]. All ranks pass the
-/// same indices, which may repeat; the adjoint adds up what comes back to the same element.
+/// y[i] = x[indices[i]] along an axis. All ranks pass the same indices, which may repeat; the
+/// adjoint sums over repeated indices. PyLops: Restriction.
 ///
-/// No messages: where the axis is cut, each rank keeps the indices that fall into its part, so that
-/// they must be in ascending order there.
+/// No communication: y[i] stays on the rank of x[indices[i]]. Along a distributed axis, indices
+/// must therefore be in ascending order.
 template <Scalar T>
 LinearOperator<T> restriction(const Layout& layout, std::span<const index_t> indices,
                               const RestrictionOptions& options = {});

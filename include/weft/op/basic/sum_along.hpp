@@ -5,11 +5,13 @@
 namespace weft {
 
 struct SumAlongOptions {
+  /// The axis to sum over.
   int axis = -1;
 };
 
-/// Sums up along an axis, which the range does not have any more. Where the axis is cut, one
-/// allreduce among the ranks of a line. The adjoint spreads without messages.
+/// y = sum over i of x[.., i, ..] along an axis, which the range lacks. Communication: one
+/// allreduce among the ranks along the axis if it is distributed. The adjoint broadcasts y along
+/// the axis and needs none. PyLops: Sum.
 template <Scalar T>
 LinearOperator<T> sum_along(const Layout& layout, const SumAlongOptions& options = {});
 

@@ -8,11 +8,11 @@
 namespace weft {
 
 struct TransposeAxesOptions {
-  /// Where the result is to be; by default every rank keeps its elements, and nothing is sent.
+  /// Layout of the result. By default every rank keeps its elements, and nothing is sent.
   std::optional<Layout> range = {};
 };
 
-/// Permutes the axes: axis i of y is axis axes[i] of x, as in numpy.transpose.
+/// Permutes the axes: axis i of y is axis axes[i] of x, as in numpy.transpose. PyLops: Transpose.
 template <Scalar T>
 LinearOperator<T> transpose_axes(const Layout& layout, const std::vector<int>& axes,
                                  const TransposeAxesOptions& options = {});

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// x -> 0
+/// y = 0. PyLops: Zero.
 template <Scalar D, Scalar R = D>
 LinearOperator<D, R> zero(const Layout& domain, const Layout& range);
 

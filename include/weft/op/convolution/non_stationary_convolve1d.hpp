@@ -7,15 +7,18 @@
 namespace weft {
 
 struct NonStationaryConvolve1DOptions {
+  /// The axis to convolve along.
   int axis = -1;
 };
 
-/// Convolves lines along an axis with a filter that changes from place to place: each element of x
-/// spreads out with the filter of its place, y[i + j - m] += h_i[j] x[i], where m is the middle.
+/// Convolution along an axis with a filter that depends on the position:
+/// y[k] = sum over i of h_i[k - i + m] x[i], where h_i is the filter at position i and m the index
+/// of its middle. PyLops: NonStationaryConvolve1D.
 ///
-/// Filter k belongs to place positions[k], in equal steps; between those, filters are interpolated,
-/// and beyond the first and last they remain the same. All have the same odd length, which may
-/// exceed that of the lines. Where the axis is cut, one exchange of halos.
+/// filters[k] is the filter at positions[k]. Positions ascend in equal steps; filters are
+/// interpolated linearly between them and constant before the first and after the last. All filters
+/// have the same odd length, which may exceed the extent of the axis. Communication: one halo
+/// exchange if the axis is distributed.
 template <Scalar T>
 LinearOperator<T> non_stationary_convolve1d(const Layout& layout,
                                             const std::vector<std::vector<T>>& filters,

@@ -5,18 +5,18 @@
 namespace weft {
 
 struct Fredholm1Options {
-  /// Columns that each slice is multiplied with.
+  /// Columns of the model: the extent of its last axis.
   index_t nz = 1;
-  /// Every rank has the whole model and the whole data. One gather of the result.
+  /// Replicate model and data on all ranks. Each apply then gathers its result.
   bool replicated = false;
 };
 
-/// d[s] = G[s] m[s] for every slice s: a Fredholm integral of the first kind, with a kernel G of
-/// shape [slices, nx, ny], a model of shape [slices, ny, nz] and data of shape [slices, nx, nz]. G
-/// may be cut along its slices; model and data are then cut in the same way, and no messages are
-/// sent, unless they are asked to be replicated.
+/// Fredholm integral of the first kind, d[s] = G[s] m[s] for every slice s: a batch of matrix
+/// products with a kernel G of shape [slices, nx, ny], a model of shape [slices, ny, nz] and data
+/// of shape [slices, nx, nz]. PyLops: Fredholm1.
 ///
-/// Moving G into it saves a copy.
+/// G may be distributed along its slices; model and data are then distributed in the same way.
+/// Communication: none, or one all_gather if `replicated`. Move G into the call to avoid a copy.
 template <Scalar T>
 LinearOperator<T> fredholm1(DistributedArray<T> kernel, const Fredholm1Options& options = {});
 

@@ -5,41 +5,42 @@
 namespace weft {
 
 struct MdcOptions {
-  /// Steps in time and between receivers, that the integral is weighted with.
+  /// Sampling in time and between receivers: weights of the integral.
   double dt = 1;
   double dr = 1;
-  /// Multiplies with the complex conjugate of the kernel.
+  /// Use the complex conjugate of the kernel.
   bool conj = false;
-  /// The kernel is weighted already: dt, dr and the number of times are not used.
+  /// The kernel already includes the weight √nt dt dr: dt and dr are ignored.
   bool prescaled = false;
 };
 
-/// Multi-dimensional convolution: from a model [nt, ny, nv] to data [nt, nx, nv], both real, by a
-/// kernel G of shape [frequencies, nx, ny], the orthonormal transform of a kernel in time, which
-/// may be cut along its frequencies. Both Fourier transforms go along the first axis, to at least
-/// as many frequencies, and are orthonormal (a scaling that the weight √nt dt dr makes up for);
-/// that of the model decides whether its times are on both sides of zero.
+/// Multi-dimensional convolution, d = F1ᴴ (√nt dt dr G) F m: from a real model m of shape
+/// [nt, ny, nv] to real data d of shape [nt, nx, nv]. G has the shape [frequencies, nx, ny], is the
+/// orthonormal Fourier transform of the kernel in time, and may be distributed along its
+/// frequencies; it acts as in fredholm1. PyLops: MDC.
 ///
-/// Frequencies that G does not have are zero. Where the transforms do not leave frequencies as G
-/// is cut, they are redistributed, once each way.
+/// F (`of_model`) and F1 (`of_data`) are orthonormal real Fourier transforms along the first axis,
+/// with at least as many frequencies as G; frequencies that G lacks are zero. With
+/// ifftshift_before, F takes a model whose times lie on both sides of zero. Communication: that of
+/// F and F1, and one redistribution each if they do not distribute frequencies as G does.
 template <std::floating_point R>
 LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
                       const LinearOperator<R, std::complex<R>>& of_model,
                       const LinearOperator<R, std::complex<R>>& of_data,
                       const MdcOptions& options = {});
 
-/// The times of model and data.
+/// Time axis and last axis of model and data.
 struct MdcTimes {
-  /// Odd if they are on both sides of zero.
+  /// Number of times; odd if `twosided`.
   index_t nt = 1;
-  /// Virtual sources: the last axis of model and data.
+  /// Number of virtual sources: the extent of the last axis.
   index_t nv = 1;
+  /// The times of the model lie on both sides of zero.
   bool twosided = true;
 };
 
-/// The same with transforms of its own. Model and data are cut along their second axis (receivers),
-/// where the transforms need no messages; between them and the kernel, cut along frequencies, lies
-/// one redistribution each.
+/// mdc with Fourier transforms that it constructs itself. Model and data are distributed along
+/// their second axis (receivers). Communication: two redistributions.
 template <std::floating_point R>
 LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel, const MdcTimes& times,
                       const MdcOptions& options = {});

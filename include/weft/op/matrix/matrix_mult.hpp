@@ -5,55 +5,63 @@
 namespace weft {
 
 struct MatrixMultOptions {
-  /// The axes that model and data have after the first: every one of these columns is multiplied.
+  /// Further axes of model and data, after the first: A multiplies each of these columns.
   Shape other = {};
-  /// For a matrix that is cut along one axis: the side that all ranks would have a copy of is cut
-  /// along its first axis instead, into equal parts. Model and data then have the same kind of
-  /// layout, so that such operators can follow one another.
+  /// For a matrix distributed along one axis: also distribute the model or data that would be
+  /// replicated, evenly along its first axis. Model and data then have the same kind of layout, so
+  /// that such operators compose.
   bool scattered = false;
 };
 
-/// Model [m, other...] to data [n, other...] by a matrix A of shape [n, m], whose parts stay where
-/// they are:
+/// d = A m for a model m of shape [m, other...], data d of shape [n, other...] and a matrix A of
+/// shape [n, m], whose blocks stay on their ranks. PyLops: MatrixMult; PyLops-MPI: MPIMatrixMult
+/// (kind "block").
 ///
-/// | A is cut along     | the model is     | the data are  | forward        | adjoint        |
-/// |--------------------|------------------|---------------|----------------|----------------|
-/// | no axis            | on every rank    | on every rank | -              | -              |
-/// | rows               | on every rank    | cut like rows | -              | allreduce      |
-/// | rows, scattered    | cut evenly       | cut like rows | all_gather     | reduce_scatter |
-/// | columns            | cut like columns | on every rank | allreduce      | -              |
-/// | columns, scattered | cut like columns | cut evenly    | reduce_scatter | all_gather     |
-/// | both, p x q ranks  | cut like columns | cut like rows | allreduce      | allreduce      |
+/// | A is distributed along | model      | data       | forward        | adjoint        |
+/// |------------------------|------------|------------|----------------|----------------|
+/// | no axis                | replicated | replicated | -              | -              |
+/// | rows                   | replicated | as rows    | -              | allreduce      |
+/// | rows, scattered        | evenly     | as rows    | all_gather     | reduce_scatter |
+/// | columns                | as columns | replicated | allreduce      | -              |
+/// | columns, scattered     | as columns | evenly     | reduce_scatter | all_gather     |
+/// | both, p x q ranks      | as columns | as rows    | allreduce      | allreduce      |
 ///
-/// On p x q ranks, each of the p rows of ranks has the model and each of the q columns of ranks has
-/// the data; messages stay within a row (forward) or a column (adjoint). A second matrix can follow
-/// the first if its columns are cut as the first one's rows are, and on the same ranks: that is
-/// Layout::bricks(comm, {m, n}, {p, q}).permuted({1, 0}), of shape [n, m].
+/// The last two columns are the communication. On p x q ranks, each of the p rows of ranks has a
+/// copy of the model and each of the q columns of ranks a copy of the data; messages stay within a
+/// row (forward) or a column (adjoint). A second matrix can follow the first if its columns are
+/// distributed as the first one's rows are, over the same ranks: that is
+/// permute_axes(Layout::bricks(comm, {m, n}, {p, q}), {1, 0}), of shape [n, m].
 ///
-/// Moving A into it saves a copy.
+/// Move A into the call to avoid a copy.
 template <Scalar T>
 LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOptions& options = {});
 
 struct MatrixMultAlongOptions {
+  /// The axis of the model to multiply along. The first is the fastest.
   int axis = 0;
 };
 
-/// The same along any axis of the model, which must not be cut, by a matrix that every rank has (on
-/// a local or a replicated layout). No messages. Of all axes, the first is the fastest.
+/// Multiplies by A along any axis of the model: d[.., i, ..] = sum over j of A[i, j] m[.., j, ..].
+/// Every rank has all of A (a local or a replicated layout), and the axis must not be distributed.
+/// No communication.
 template <Scalar T>
 LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const Layout& model,
                               const MatrixMultAlongOptions& options = {});
 
 struct SummaOptions {
+  /// Columns of model and data.
   index_t columns = 1;
 };
 
-/// Model [m, columns] to data [n, columns], both cut along both axes on the ranks of A, which is
-/// cut in this way, too: no rank has more than its part of anything. For models too large for
-/// matrix_mult, since A travels here: panels of A are broadcast along rows of ranks, and panels of
-/// the model are broadcast (forward) or summed up (adjoint) along columns of ranks. On p x q ranks
-/// there are at most p + q - 1 of either. The model is cut into equal parts, the data as A is, so
-/// that operators can follow one another if rows of A are cut into equal parts.
+/// d = A m by the SUMMA algorithm, for a model of shape [m, columns] and data of shape [n,
+/// columns]. A, model and data are all distributed along both axes over the same grid of ranks, so
+/// that no rank holds more than its blocks. Use it for models too large for matrix_mult, which
+/// sends less. PyLops-MPI: MPIMatrixMult (kind "summa").
+///
+/// Communication on p x q ranks, for at most p + q - 1 panels: a panel of A is broadcast along rows
+/// of ranks, and a panel of the model is broadcast (forward) or reduced (adjoint) along columns of
+/// ranks. The model is distributed evenly, the data as A is; operators compose if the rows of A are
+/// distributed evenly.
 template <Scalar T>
 LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options = {});
 

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-/// Which neighbours a difference is taken of.
+/// The direction of finite differences.
 enum class DerivativeKind : std::uint8_t { centered, forward, backward };
 
 }  // namespace weft

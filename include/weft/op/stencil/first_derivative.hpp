@@ -6,23 +6,28 @@
 namespace weft {
 
 struct FirstDerivativeOptions {
+  /// The axis to differentiate along.
   int axis = -1;
+  /// Distance between samples.
   double sampling = 1;
   DerivativeKind kind = DerivativeKind::centered;
-  /// Shorter differences at the ends, where a centered one does not fit; else zeros.
+  /// Use shorter or one-sided differences where a centered one reaches beyond the array.
   bool edge = false;
   /// Points of a centered difference: 3 or 5.
   int order = 3;
 };
 
-/// Along an axis, with d the sampling:
-///   forward     (x[i+1] - x[i]) / d
-///   backward    (x[i] - x[i-1]) / d
-///   centered    (x[i+1] - x[i-1]) / 2d, or
-///               (x[i-2] - 8 x[i-1] + 8 x[i+1] - x[i+2]) / 12d
-/// Where that reaches beyond the array the result is zero; with `edge`, a centered one is replaced
-/// by the first of those of 3 points, forward and backward that fits. An axis too short for any of
-/// them is legal, and gives zeros.
+/// First derivative along an axis by finite differences, where d is the sampling. PyLops:
+/// FirstDerivative.
+///   forward             y[i] = (x[i+1] - x[i]) / d
+///   backward            y[i] = (x[i] - x[i-1]) / d
+///   centered, order 3   y[i] = (x[i+1] - x[i-1]) / 2d
+///   centered, order 5   y[i] = (x[i-2] - 8 x[i-1] + 8 x[i+1] - x[i+2]) / 12d
+/// y[i] = 0 where the difference reaches beyond the array. With `edge`, a centered difference is
+/// replaced there by the first that fits of centered with 3 points, forward and backward. Axes too
+/// short for any of them are legal and give zeros.
+///
+/// Communication: one halo exchange if the axis is distributed.
 template <Scalar T>
 LinearOperator<T> first_derivative(const Layout& layout,
                                    const FirstDerivativeOptions& options = {});

@@ -8,16 +8,18 @@
 namespace weft {
 
 struct GradientOptions {
-  /// One for each axis, or one for all.
+  /// Distance between samples: one for all axes, or one per axis.
   std::vector<double> sampling = {1};
+  /// As in FirstDerivativeOptions.
   bool edge = false;
   DerivativeKind kind = DerivativeKind::centered;
   /// Points of a centered difference: 3 or 5.
   int order = 3;
 };
 
-/// The first derivatives along all axes (see first_derivative). The range is a stack of as many
-/// arrays like the one it takes. One pass over memory and one exchange of halos, either way.
+/// y = (D0 x, D1 x, ...), where Da is first_derivative along axis a. The range is a stack of arrays
+/// with the layout of x, one per axis. Forward and adjoint each take one pass over memory and one
+/// halo exchange. PyLops: Gradient.
 template <Scalar T>
 LinearOperator<T> gradient(const Layout& layout, const GradientOptions& options = {});
 

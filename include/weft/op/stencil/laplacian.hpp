@@ -8,16 +8,19 @@
 namespace weft {
 
 struct LaplacianOptions {
+  /// The axes to differentiate along.
   std::vector<int> axes = {-2, -1};
-  /// One for each of the axes, or one for all.
+  /// Weights of the second derivatives: one for all of `axes`, or one each.
   std::vector<double> weights = {1};
+  /// Distance between samples: one for all of `axes`, or one each.
   std::vector<double> sampling = {1};
+  /// As in SecondDerivativeOptions.
   bool edge = false;
   DerivativeKind kind = DerivativeKind::centered;
 };
 
-/// The weighted sum of second derivatives along some axes (see second_derivative): one pass over
-/// the array and one exchange of halos.
+/// y = sum over `axes` of w[a] Da x, where Da is second_derivative along axis a. Forward and
+/// adjoint each take one pass over memory and one halo exchange. PyLops: Laplacian.
 template <Scalar T>
 LinearOperator<T> laplacian(const Layout& layout, const LaplacianOptions& options = {});
 

@@ -6,19 +6,24 @@
 namespace weft {
 
 struct SecondDerivativeOptions {
+  /// The axis to differentiate along.
   int axis = -1;
+  /// Distance between samples.
   double sampling = 1;
   DerivativeKind kind = DerivativeKind::centered;
-  /// At the ends, where a centered difference does not fit, that of its neighbour; else zeros.
+  /// Use one-sided differences where a centered one reaches beyond the array.
   bool edge = false;
 };
 
-/// Along an axis, with d the sampling:
-///   centered    (x[i-1] - 2 x[i] + x[i+1]) / d^2
-///   forward     (x[i] - 2 x[i+1] + x[i+2]) / d^2
-///   backward    (x[i-2] - 2 x[i-1] + x[i]) / d^2
-/// Where that reaches beyond the array the result is zero; with `edge`, a centered one is replaced
-/// by the one of the others that fits. An axis of less than three elements gives zeros.
+/// Second derivative along an axis by finite differences, where d is the sampling. PyLops:
+/// SecondDerivative.
+///   centered    y[i] = (x[i-1] - 2 x[i] + x[i+1]) / d^2
+///   forward     y[i] = (x[i] - 2 x[i+1] + x[i+2]) / d^2
+///   backward    y[i] = (x[i-2] - 2 x[i-1] + x[i]) / d^2
+/// y[i] = 0 where the difference reaches beyond the array. With `edge`, a centered difference is
+/// replaced there by the forward or backward one. Axes of fewer than three elements give zeros.
+///
+/// Communication: one halo exchange if the axis is distributed.
 template <Scalar T>
 LinearOperator<T> second_derivative(const Layout& layout,
                                     const SecondDerivativeOptions& options = {});

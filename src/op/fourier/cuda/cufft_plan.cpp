@@ -1,3 +1,5 @@
+// Local Fourier transforms by cuFFT.
+
 #include <weft/core/buffer.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
@@ -18,10 +20,10 @@ namespace {
 void cufft_check(cufftResult code, const char* call) {
   if (code == CUFFT_SUCCESS) [[likely]]
     return;
-  throw DeviceError(fmt::format("{}: error {} of cuFFT", call, static_cast<int>(code)));
+  throw DeviceError(fmt::format("{}: cuFFT error {}", call, static_cast<int>(code)));
 }
 
-/// What cuFFT calls the transforms of one precision.
+/// The types and functions of cuFFT for one precision.
 template <class F>
 struct Cufft;
 template <>
@@ -41,31 +43,30 @@ struct Cufft<double> {
   static constexpr auto run_backward = cufftExecZ2D;
 };
 
-/// A plan for lines of n elements, of which there are `x_n` and `y_n` in a line of the input and of
-/// the output: all lines of an array at once if they lie one after the other, else those of one
-/// outer index.
-class LinesPlan {
+/// A cuFFT plan along one axis, for all lines of the array if they are contiguous, otherwise for
+/// those of one outer index. Lines have from_n elements in the input and to_n in the output.
+class AxisPlan {
  public:
-  LinesPlan(const AxisExtents& lines, index_t from_n, index_t to_n, cufftType type) {
-    const bool all = lines.inner == 1;
-    long long n = lines.n;
+  AxisPlan(const AxisExtents& extents, index_t from_n, index_t to_n, cufftType type) {
+    const bool all = extents.inner == 1;
+    long long n = extents.n;
     long long from_embed = from_n;
     long long to_embed = to_n;
     std::size_t work_bytes = 0;
     cufft_check(cufftCreate(&handle_), "cufftCreate");
     const cufftResult made = cufftMakePlanMany64(
-        handle_, 1, &n, &from_embed, lines.inner, all ? from_n : 1, &to_embed, lines.inner,
-        all ? to_n : 1, type, all ? lines.outer : lines.inner, &work_bytes);
+        handle_, 1, &n, &from_embed, extents.inner, all ? from_n : 1, &to_embed, extents.inner,
+        all ? to_n : 1, type, all ? extents.outer : extents.inner, &work_bytes);
     if (made != CUFFT_SUCCESS) cufftDestroy(handle_);
     cufft_check(made, "cufftMakePlanMany64");
   }
-  LinesPlan(LinesPlan&& other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
-  LinesPlan& operator=(LinesPlan&&) = delete;
-  ~LinesPlan() {
+  AxisPlan(AxisPlan&& other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
+  AxisPlan& operator=(AxisPlan&&) = delete;
+  ~AxisPlan() {
     if (handle_ != 0) cufftDestroy(handle_);
   }
 
-  /// On the stream of this thread, which need not be the one that made the plan.
+  /// The handle, bound to a stream: plans may run on another thread than they were made on.
   cufftHandle on(const Stream& stream) const {
     cufft_check(cufftSetStream(handle_, static_cast<cudaStream_t>(stream.handle())),
                 "cufftSetStream");
@@ -76,10 +77,10 @@ class LinesPlan {
   cufftHandle handle_ = 0;
 };
 
-/// f(outer index) for as many calls as lines need.
+/// f(outer index) for each call that the transform takes.
 template <class F>
-void for_each_call(const AxisExtents& lines, F f) {
-  const index_t calls = lines.inner == 1 ? 1 : lines.outer;
+void for_each_call(const AxisExtents& extents, F f) {
+  const index_t calls = extents.inner == 1 ? 1 : extents.outer;
   for (index_t o = 0; o < calls; ++o) f(o);
 }
 
@@ -91,28 +92,28 @@ class ComplexPlan final : public FourierPlan<C> {
  public:
   ComplexPlan(Device device, const Shape& shape, const std::vector<int>& axes) : device_(device) {
     for (const int axis : axes) {
-      const AxisExtents lines(shape, axis);
-      steps_.push_back({lines, LinesPlan(lines, lines.n, lines.n, Api::types[0])});
+      const AxisExtents extents(shape, axis);
+      steps_.push_back({extents, AxisPlan(extents, extents.n, extents.n, Api::types[0])});
     }
   }
 
   void forward(const C* x, C* y) override { run(x, y, CUFFT_FORWARD); }
-  void backward(C* y, C* x) override { run(y, x, CUFFT_INVERSE); }
+  void backward(const C* y, C* x) override { run(y, x, CUFFT_INVERSE); }
 
  private:
   struct Step {
-    AxisExtents lines;
-    LinesPlan plan;
+    AxisExtents extents;
+    AxisPlan plan;
   };
 
-  /// The first axis from one array to the other, the rest in place.
+  /// Transforms the first axis from one array to the other, the rest in place.
   void run(const C* from, C* to, int sign) {
     const Stream stream = Stream::current(device_);
     for (const Step& step : steps_) {
       const cufftHandle plan = step.plan.on(stream);
-      for_each_call(step.lines, [&](index_t o) {
-        const index_t offset = o * step.lines.n * step.lines.inner;
-        auto* input = reinterpret_cast<Number*>(const_cast<C*>(from + offset));
+      for_each_call(step.extents, [&](index_t o) {
+        const index_t offset = o * step.extents.n * step.extents.inner;
+        auto* input = reinterpret_cast<Number*>(fft_input(from + offset));
         auto* output = reinterpret_cast<Number*>(to + offset);
         cufft_check(Api::run_complex(plan, input, output, sign), "cufftExec");
       });
@@ -133,60 +134,61 @@ class RealPlan final : public FourierPlan<F> {
  public:
   RealPlan(Device device, const Shape& shape, int axis)
       : device_(device),
-        lines_(shape, axis),
-        count_(lines_.n / 2 + 1),
-        forward_(lines_, lines_.n, count_, Api::types[1]),
-        backward_(lines_, count_, lines_.n, Api::types[2]),
-        slab_(slab_count(), device) {}
+        extents_(shape, axis),
+        count_(extents_.n / 2 + 1),
+        forward_(extents_, extents_.n, count_, Api::types[1]),
+        backward_(extents_, count_, extents_.n, Api::types[2]),
+        aligned_copy_(call_count(), device) {}
 
   void forward(const F* x, C* y) override {
     const Stream stream = Stream::current(device_);
     const cufftHandle plan = forward_.on(stream);
-    for_each_call(lines_, [&](index_t o) {
-      const F* from = x + o * slab_count();
+    for_each_call(extents_, [&](index_t o) {
+      const F* from = x + o * call_count();
       if (!is_aligned(from)) {
-        copy(slab_.data(), from, stream);
-        from = slab_.data();
+        copy(aligned_copy_.data(), from, stream);
+        from = aligned_copy_.data();
       }
-      cufft_check(Api::run_forward(plan, const_cast<F*>(from), number(y, o)), "cufftExec");
+      cufft_check(Api::run_forward(plan, fft_input(from), number(y, o)), "cufftExec");
     });
   }
   void backward(C* y, F* x) override {
     const Stream stream = Stream::current(device_);
     const cufftHandle plan = backward_.on(stream);
-    for_each_call(lines_, [&](index_t o) {
-      F* to = x + o * slab_count();
+    for_each_call(extents_, [&](index_t o) {
+      F* to = x + o * call_count();
       const bool direct = is_aligned(to);
-      cufft_check(Api::run_backward(plan, number(y, o), direct ? to : slab_.data()), "cufftExec");
-      if (!direct) copy(to, slab_.data(), stream);
+      cufft_check(Api::run_backward(plan, number(y, o), direct ? to : aligned_copy_.data()),
+                  "cufftExec");
+      if (!direct) copy(to, aligned_copy_.data(), stream);
     });
   }
 
  private:
-  /// Real numbers of one call.
-  index_t slab_count() const {
-    return lines_.inner == 1 ? lines_.outer * lines_.n : lines_.n * lines_.inner;
+  /// Real elements per call.
+  index_t call_count() const {
+    return extents_.inner == 1 ? extents_.outer * extents_.n : extents_.n * extents_.inner;
   }
   Number* number(C* y, index_t o) const {
-    return reinterpret_cast<Number*>(y + o * count_ * lines_.inner);
+    return reinterpret_cast<Number*>(y + o * count_ * extents_.inner);
   }
-  /// cuFFT wants real numbers aligned like complex ones.
+  /// cuFFT requires real data with the alignment of complex data.
   static bool is_aligned(const F* data) {
     return reinterpret_cast<std::uintptr_t>(data) % sizeof(C) == 0;
   }
   void copy(F* to, const F* from, const Stream& stream) const {
     cuda_check(
-        cudaMemcpyAsync(to, from, static_cast<std::size_t>(slab_count()) * sizeof(F),
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(call_count()) * sizeof(F),
                         cudaMemcpyDeviceToDevice, static_cast<cudaStream_t>(stream.handle())),
         "cudaMemcpyAsync");
   }
 
   Device device_;
-  AxisExtents lines_;
+  AxisExtents extents_;
   index_t count_;
-  LinesPlan forward_;
-  LinesPlan backward_;
-  Buffer<F> slab_;
+  AxisPlan forward_;
+  AxisPlan backward_;
+  Buffer<F> aligned_copy_;
 };
 
 }  // namespace

@@ -1,3 +1,5 @@
+// Matrix products by cuBLAS.
+
 #include "op/matrix/cuda/gemm.hpp"
 
 #include "core/cuda/cuda_check.hpp"
@@ -21,7 +23,7 @@ struct Destroy {
   void operator()(cublasHandle_t handle) const noexcept { cublasDestroy(handle); }
 };
 
-/// This thread's, for the current GPU.
+/// This thread's handle for the current GPU.
 cublasHandle_t handle_for(void* stream) {
   thread_local std::map<int, std::unique_ptr<cublasContext, Destroy>> handles;
   int gpu = 0;
@@ -70,13 +72,13 @@ struct Cublas<std::complex<double>> {
 
 }  // namespace
 
-// cuBLAS takes the rows of ours for columns, and so sees all matrices transposed: cᵀ = bᵀ form(a)ᵀ.
+// cuBLAS is column-major, so it sees all matrices transposed: cᵀ = bᵀ form(a)ᵀ.
 template <Scalar T>
 void gemm_on(Cuda device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
              Matrices<const T> b, T beta, Matrices<T> c) {
   using C = typename Cublas<T>::type;
   const auto in = [](const T* data) { return reinterpret_cast<const C*>(data); };
-  const auto leading = [](index_t row) { return std::max<index_t>(1, row); };  // cuBLAS asks for it
+  const auto leading = [](index_t row) { return std::max<index_t>(1, row); };  // cuBLAS rejects 0
   check(Cublas<T>::gemm(handle_for(device.stream), CUBLAS_OP_N, operation(form), size.n, size.m,
                         size.k, in(&alpha), in(b.data), leading(b.row), b.stride, in(a.data),
                         leading(a.row), a.stride, in(&beta), reinterpret_cast<C*>(c.data),

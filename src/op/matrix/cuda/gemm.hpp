@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// gemm() of products that are not empty, on the current GPU.
+/// gemm() of nonempty products on the current GPU.
 template <Scalar T>
 void gemm_on(Cuda device, MatrixForm form, const GemmSize& size, T alpha, Matrices<const T> a,
              Matrices<const T> b, T beta, Matrices<T> c);

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <weft/comm/buffer_ref.hpp>
+#include <weft/comm/parts.hpp>
+#include <weft/comm/reduce_op.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft::detail {
+
+class PeerReader;
+
+/// A blocking call returns when it is complete, a nonblocking one at once with a ticket.
+enum class CallMode : std::uint8_t { blocking, nonblocking };
+
+/// Identifies a call in progress within its transport. A default ticket is complete.
+struct Ticket {
+  std::int32_t kind = 0;
+  std::int32_t peer = 0;
+  std::uint64_t id = 0;
+};
+
+/// The interface of a communication backend. Comm has checked the arguments: counts and parts fit,
+/// roots exist, the op suits the dtype and is not `avg`, and accepts() is true for all memory.
+/// `in` and `out` are disjoint, or the same memory (all_gather and gather: `in` is this rank's part
+/// of `out`; reduce_scatter: `out` is this rank's part of `in`).
+/// Collective calls match between ranks by their order, messages by their order between two ranks.
+/// Calls on GPU memory are ordered on this thread's stream: a blocking call returns when it is
+/// issued, and waiting for a ticket makes the stream wait, not the host.
+/// Memory and parts of a nonblocking call must not change until its ticket is complete.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  virtual std::string_view name() const = 0;
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  virtual bool accepts(Device device) const = 0;
+  /// False if calls access GPU memory without regard to streams.
+  virtual bool ordered_on_stream() const { return true; }
+
+  /// A transport among the ranks that pass the same color, ordered by key, then by rank; null for a
+  /// negative color.
+  virtual std::shared_ptr<Transport> split(int color, int key) = 0;
+
+  virtual Ticket barrier(CallMode mode) = 0;
+  virtual Ticket broadcast(BufferRef data, int root, CallMode mode) = 0;
+  virtual Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) = 0;
+  virtual Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) = 0;
+  virtual Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
+                                CallMode mode) = 0;
+  virtual Ticket all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
+                            CallMode mode) = 0;
+  virtual Ticket gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
+                        CallMode mode) = 0;
+  virtual Ticket scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
+                         CallMode mode) = 0;
+  virtual Ticket all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
+                            const Parts& received, CallMode mode) = 0;
+  /// Ranks can read each other's memory: read_peers and read work.
+  virtual bool shares_memory() const { return false; }
+  /// Collective: calls reader.read(peer, that rank's `mine.data`) for all ranks. No rank returns
+  /// before all have read.
+  virtual void read_peers(ConstBufferRef mine, PeerReader& reader);
+  /// Receives the next message of a rank, of the size of `like`, by reader.read(from, its memory).
+  virtual Ticket read(BufferRef like, int from, PeerReader& reader);
+  virtual Ticket send(ConstBufferRef data, int to) = 0;
+  virtual Ticket recv(BufferRef data, int from) = 0;
+  /// Issues the messages that the transport has collected to issue them together, without order or
+  /// deadlock between them. Waiting for one of them does so, too.
+  virtual void flush() {}
+
+  /// True if the call is complete. Progresses all calls of this rank.
+  virtual bool test(const Ticket& ticket) = 0;
+  virtual void wait(const Ticket& ticket) = 0;
+  /// Drops a call while an exception propagates: this rank will not do its share of it. Afterwards
+  /// the call does not access the caller's memory.
+  virtual void abandon(const Ticket& ticket) noexcept = 0;
+
+  /// Throws if a rank is known to have failed.
+  virtual void throw_if_failed() {}
+  /// Makes the current and later calls of every rank throw an AbortedError that names this rank and
+  /// the reason; or ends the job with that message if the backend cannot do that.
+  virtual void abort(const std::string& reason) noexcept = 0;
+
+  /// For its lifetime, errors name `call` instead of the transport calls it consists of. The
+  /// outermost scope counts.
+  class CallScope {
+   public:
+    CallScope(Transport& transport, const char* call)
+        : transport_(transport), before_(transport.outer_call_) {
+      if (before_ == nullptr) transport.outer_call_ = call;
+    }
+    ~CallScope() { transport_.outer_call_ = before_; }
+    CallScope(const CallScope&) = delete;
+    CallScope& operator=(const CallScope&) = delete;
+
+   private:
+    Transport& transport_;
+    const char* before_;
+  };
+
+ protected:
+  Transport(int rank, int size) : rank_(rank), size_(size) {}
+  /// The name given by the outermost CallScope; null without one.
+  const char* outer_call() const { return outer_call_; }
+
+ private:
+  int rank_;
+  int size_;
+  const char* outer_call_ = nullptr;
+};
+
+}  // namespace weft::detail
