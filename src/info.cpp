@@ -46,15 +46,16 @@ constexpr const char* fftw = absent;
 
 const char* chosen_by() { return detail::settings().isa == CpuLevel::any ? "" : ", by WEFT_ISA"; }
 
-/// The processors that kernels of this build run on.
+/// The processors that this build has kernels for.
 std::string kernels_for() {
   std::vector<std::string> levels;
   for (const CpuLevel level : detail::built_levels()) levels.push_back(to_string(level));
   if (!levels.empty()) return fmt::format("{}", fmt::join(levels, ", "));
-  return WEFT_IS_NATIVE ? "the processor that built them" : "any processor of the compiler's";
+  return WEFT_IS_NATIVE ? "the processor of the build machine"
+                        : "the default target of the compiler";
 }
 
-/// The processors that OpenBLAS has chosen its code for.
+/// The processor that OpenBLAS has selected its kernels for.
 std::string blas_core() {
 #ifdef WEFT_BLAS
   return openblas_get_corename();
@@ -71,8 +72,7 @@ std::string blas() {
 #endif
 }
 
-/// What OpenBLAS should choose, if it does not know this processor and has taken code of the
-/// oldest.
+/// The better choice if OpenBLAS does not recognise this processor and uses its oldest kernels.
 std::string better_blas_core() {
 #ifdef __x86_64__
   constexpr std::array old = {"Prescott", "Core2", "Nehalem", "Generic", "generic"};
@@ -150,13 +150,14 @@ std::vector<Fact> system_facts() {
   if (const std::string better = better_blas_core(); !better.empty()) {
     facts.push_back(
         {"build", "BLAS advice",
-         "OpenBLAS does not know this processor, and is slow: set OPENBLAS_CORETYPE=" + better});
+         "OpenBLAS does not recognise this processor and is slow: set OPENBLAS_CORETYPE=" +
+             better});
   }
   facts.push_back({"build", "CUDA", cuda()});
   facts.push_back({"build", "NCCL", nccl()});
-  const detail::Place place = detail::this_place();
-  facts.push_back({"machine", "host", place.host});
-  facts.push_back({"machine", "cores", std::to_string(place.cores.size())});
+  const detail::RankLocation location = detail::this_location();
+  facts.push_back({"machine", "host", location.host});
+  facts.push_back({"machine", "cores", std::to_string(location.cores.size())});
   facts.push_back({"machine", "cpu", describe(device_info(Device::cpu()))});
   if (const CpuLevel level = cpu_level(); level != CpuLevel::any) {
     facts.push_back({"machine", "kernels", to_string(level) + chosen_by()});

@@ -19,12 +19,12 @@ constexpr int usage_code = 2;
 class Bench final : public app::Subcommand {
  public:
   CLI::App* declare(CLI::App& weft) override { return declare_options(weft, texts_); }
-  void check() override { options_ = understand(texts_); }
+  void check() override { options_ = parse_options(texts_); }
   int run(const Comm& world) const override;
 
  private:
   /// Why these ranks cannot run the options; empty if they can.
-  std::string complaint(const Comm& world) const;
+  std::string obstacle(const Comm& world) const;
   Row measure_row(const Comm& world, const Raw* raw, const Where& at, const Plan& plan,
                   std::optional<ReduceOp> op) const;
   std::vector<Row> measure_rows(const Comm& world, const Raw* raw) const;
@@ -73,7 +73,7 @@ std::vector<Row> Bench::measure_rows(const Comm& world, const Raw* raw) const {
   return rows;
 }
 
-std::string Bench::complaint(const Comm& world) const {
+std::string Bench::obstacle(const Comm& world) const {
   if (options_.root.value_or(0) >= world.size()) {
     return fmt::format("--root {}, but there are {} ranks", *options_.root, world.size());
   }
@@ -86,7 +86,7 @@ std::string Bench::complaint(const Comm& world) const {
 }
 
 int Bench::run(const Comm& world) const {
-  const std::string text = complaint(world);
+  const std::string text = obstacle(world);
   if (!text.empty()) {
     if (world.rank() == 0) fmt::print(stderr, "weft: bench: {}\n", text);
     return usage_code;

@@ -5,6 +5,7 @@
 // expected result is computed with 64-bit integers and compared bit by bit.
 
 #include <weft/comm/reduce_op.hpp>
+#include <weft/core/shape.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -44,7 +44,7 @@ std::vector<Enum> parse_list(const std::vector<std::string>& names, int count, c
   return values;
 }
 
-bool says_all(const std::vector<std::string>& names) {
+bool is_all(const std::vector<std::string>& names) {
   return names == std::vector<std::string>{"all"};
 }
 
@@ -53,7 +53,7 @@ std::vector<Options::Type> parse_types(const OptionTexts& texts, const Case& wha
   std::vector<Options::Type> types;
   for (const DType dtype : parse_list<DType>(texts.dtypes, dtypes, "dtype")) {
     if (!what.takes(dtype)) {
-      require(says_all(texts.dtypes), "bench: {} is for f32, f64, c64 and c128, not for {}",
+      require(is_all(texts.dtypes), "bench: {} is for f32, f64, c64 and c128, not for {}",
               what.name, to_string(dtype));
       continue;
     }
@@ -64,7 +64,7 @@ std::vector<Options::Type> parse_types(const OptionTexts& texts, const Case& wha
     const std::vector<std::string> names =
         texts.ops.empty() ? std::vector<std::string>{"sum"} : texts.ops;
     for (const ReduceOp op : parse_list<ReduceOp>(names, ops, "op")) {
-      require(has_op(dtype, op) || says_all(names) || says_all(texts.dtypes),
+      require(has_op(dtype, op) || is_all(names) || is_all(texts.dtypes),
               "bench: {} has no op '{}'", to_string(dtype), to_string(op));
       if (has_op(dtype, op)) types.push_back({dtype, op});
     }
@@ -150,7 +150,7 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
   return app;
 }
 
-Options understand(const OptionTexts& texts) {
+Options parse_options(const OptionTexts& texts) {
   Options options;
   const Case& what = find_case(texts.what);
   options.what = &what;

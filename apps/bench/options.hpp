@@ -57,6 +57,6 @@ struct OptionTexts {
 
 CLI::App* declare_options(CLI::App& weft, OptionTexts& texts);
 /// Throws ArgumentError if an option is invalid.
-Options understand(const OptionTexts& texts);
+Options parse_options(const OptionTexts& texts);
 
 }  // namespace weft::bench

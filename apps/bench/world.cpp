@@ -24,8 +24,8 @@ struct Packed {
 };
 
 template <std::size_t size>
-void pack(const std::string& text, char (&room)[size]) {
-  text.copy(room, size - 1);
+void pack(const std::string& text, char (&buffer)[size]) {
+  text.copy(buffer, size - 1);
 }
 
 Packed my_facts(Device device) {

@@ -1,17 +1,17 @@
-"""The problems that are compared, and what is expected of them.
+"""The problems of the comparison and their targets.
 
-A case is a dictionary that both sides read. Beside what its problem needs it has:
-  id         names files and rows; the same in every run, so that runs can be compared
-  family     cases of a family are run by one process
-  problem    a name in weft_side and in pylops_side.py
+A case is a dictionary that both sides read. Besides the options of its problem it has:
+  id         names files and rows; the same in every run
+  family     cases of a family run in one process
+  problem    its name in weft_side and pylops_side.py
   label      the row's name in tables, together with `size`
   peer       what Weft is compared with: pylops_mpi, petsc or mpi
-  unit       what is timed: an apply, an iteration, a solution
+  unit       the timed unit: apply, iteration or solution
   tolerance  of the relative difference of the two answers, in the 2-norm
-  bar        how many times faster Weft is to be, if that has been promised
-  quick      whether it is cheap enough for quick runs
-  note       what a reader needs to know to judge the row
-  rounds     at most so many, for cases that take long
+  bar        the target: how many times faster Weft should be, or None
+  quick      whether quick runs include it
+  note       a note for readers of the row
+  rounds     the largest number of rounds, for long cases
 """
 
 import math

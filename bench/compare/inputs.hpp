@@ -27,7 +27,7 @@ T noise_of(weft::index_t at, std::uint64_t seed) {
 
 /// Element i in row-major order is noise(i); each part of a stack increments the seed.
 template <class T>
-void fill_noise(weft::DistributedArray<T>& x, std::uint64_t seed, double factor = 1) {
+void fill_noise(const weft::ArrayView<T>& x, std::uint64_t seed, double factor = 1) {
   if (x.layout().is_stack()) {
     for (int part = 0; part < x.layout().part_count(); ++part) {
       fill_noise(x.part(part), seed + static_cast<std::uint64_t>(part), factor);
@@ -37,6 +37,11 @@ void fill_noise(weft::DistributedArray<T>& x, std::uint64_t seed, double factor 
   const weft::Shape shape = x.shape();
   const auto scale = static_cast<weft::Real<T>>(factor);
   x.fill([&](const weft::Index& at) { return scale * noise_of<T>(weft::linear(shape, at), seed); });
+}
+
+template <class T>
+void fill_noise(weft::DistributedArray<T>& x, std::uint64_t seed, double factor = 1) {
+  fill_noise(weft::ArrayView<T>(x), seed, factor);
 }
 
 /// The wavelet of PyLops-MPI's tutorials: 41 samples every 4 ms, peak frequency 15 Hz.

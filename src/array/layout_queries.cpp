@@ -216,7 +216,8 @@ std::string to_string(const Layout& layout) {
   if (layout.is_stack()) {
     std::string text;
     for (int index = 0; index < layout.part_count(); ++index) {
-      text += (index == 0 ? "" : ", ") + to_string(layout.part(index));
+      if (index > 0) text += ", ";
+      text += to_string(layout.part(index));
     }
     return "stack of [" + text + "]";
   }

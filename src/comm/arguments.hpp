@@ -1,6 +1,6 @@
 #pragma once
 
-// What calls of Comm ask of their arguments. Refused before anything is sent, on every rank alike.
+// Argument checks of the calls of Comm, made before anything is sent.
 
 #include <weft/comm/format.hpp>
 #include <weft/core/error.hpp>
@@ -12,17 +12,17 @@
 namespace weft::detail {
 
 inline void require_root(const CommState& state, int root, const char* call) {
-  require(root >= 0 && root < state.transport->size(),
-          "Comm::{}: there is no rank {} among {} ranks", call, root, state.transport->size());
+  require(root >= 0 && root < state.transport->size(), "Comm::{}: no rank {} among {} ranks", call,
+          root, state.transport->size());
 }
 
 inline void require_memory(const ConstBufferRef& memory, const char* call) {
   constexpr index_t most = std::numeric_limits<index_t>::max();
   if (memory.dtype > DType::u64) [[unlikely]]
-    refuse("Comm::{}: there is no type number {}", call, static_cast<int>(memory.dtype));
+    refuse("Comm::{}: no element type {}", call, static_cast<int>(memory.dtype));
   if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
-    refuse("Comm::{}: {} elements of type {} is not a size that memory can have", call,
-           memory.count, memory.dtype);
+    refuse("Comm::{}: {} elements of type {} is not a valid size", call, memory.count,
+           memory.dtype);
   }
 }
 
@@ -45,7 +45,7 @@ inline void require_count(const ConstBufferRef& memory, index_t count, const cha
 
 inline void require_op(DType dtype, ReduceOp op, const char* call) {
   if (op > ReduceOp::avg) [[unlikely]]
-    refuse("Comm::{}: there is no reduction number {}", call, static_cast<int>(op));
+    refuse("Comm::{}: no reduction {}", call, static_cast<int>(op));
   if (has_op(dtype, op)) [[likely]]
     return;
   refuse("Comm::{}: {} has no reduction '{}'", call, dtype, op);
@@ -55,20 +55,20 @@ inline void require_parts(const CommState& state, const Parts& parts, const Cons
                           const char* what, const char* call) {
   require(parts.ranks() == state.transport->size(), "Comm::{}: {} parts for {} ranks", call,
           parts.ranks(), state.transport->size());
-  require(parts.extent() <= memory.count, "Comm::{}: the parts reach to element {}, but {} has {}",
+  require(parts.extent() <= memory.count, "Comm::{}: the parts extend to element {}, but {} has {}",
           call, parts.extent(), what, memory.count);
 }
 
-/// `in` and `out` may be apart, or be one: `same` is where `out` must then begin.
+/// `in` and `out` must be disjoint, or `out` must begin at `same`.
 inline void require_no_overlap(const ConstBufferRef& in, const ConstBufferRef& out,
                                const void* same, const char* call) {
   const auto* a = static_cast<const std::byte*>(in.data);
   const auto* b = static_cast<const std::byte*>(out.data);
   const bool apart = in.count == 0 || out.count == 0 || a + in.bytes() <= b || b + out.bytes() <= a;
-  require(
-      apart || out.data == same,
-      "Comm::{}: in and out overlap; they must be apart, or the same memory where that is allowed",
-      call);
+  require(apart || out.data == same,
+          "Comm::{}: in and out overlap; they must be disjoint, or the same memory where that is "
+          "allowed",
+          call);
 }
 
 }  // namespace weft::detail

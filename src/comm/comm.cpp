@@ -37,7 +37,7 @@ Comm::Comm(std::shared_ptr<CommState> state, Device device)
     : state_(std::move(state)), device_(device) {}
 
 const std::shared_ptr<CommState>& Comm::state() const {
-  require(valid(), "this communicator is not valid: its split left this rank out");
+  require(valid(), "this communicator is not valid: this rank passed a negative color to split");
   return state_;
 }
 

@@ -114,7 +114,7 @@ void Comm::agree_on(std::uint64_t hash, const std::function<std::string()>& desc
         fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", detail::rank_list(same), texts.of(peer),
                     has_own_text ? "" : fmt::format(" #{:04x}", *mine & 0xffff));
   }
-  throw AgreedError("ranks differ in what must be the same on all of them: " + text);
+  throw AgreedError("ranks differ in arguments that must be equal on all ranks: " + text);
 }
 
 }  // namespace weft

@@ -26,14 +26,14 @@ sockaddr_in internet_address(std::uint32_t interface, std::uint32_t port) {
   return address;
 }
 
-/// sockets take any address as one of these.
+/// The socket functions take addresses as this type.
 sockaddr* generic(sockaddr_in& address) { return reinterpret_cast<sockaddr*>(&address); }
 
 [[noreturn]] void throw_errno(const char* call) {
   throw std::system_error(errno, std::generic_category(), call);
 }
 
-/// Where other hosts may find this one.
+/// Addresses of this host for other hosts.
 std::array<std::uint32_t, 4> interfaces() {
   std::array<std::uint32_t, 4> found = {};
   ifaddrs* all = nullptr;
@@ -105,7 +105,7 @@ bool ControlSocket::receive(ControlMessage& message,
   pollfd waiting = {.fd = socket_, .events = POLLIN, .revents = 0};
   if (poll(&waiting, 1, static_cast<int>(time.count())) <= 0) return false;
   const ssize_t length = recv(socket_, &message, sizeof(message), 0);
-  // Several hosts may use one and the same address for networks of their own.
+  // Hosts may use the same private addresses, so datagrams can reach the wrong rank.
   return length == static_cast<ssize_t>(sizeof(message)) && message.key == ranks_[0].key &&
          message.to == rank_ && message.from >= 0 && message.from < size();
 }

@@ -8,61 +8,61 @@
 
 namespace weft::detail {
 
-/// How a rank is reached beside MPI.
+/// The address of a rank for messages outside MPI.
 struct ControlAddress {
-  /// Drops datagrams that are not of this job. That of rank 0 counts.
+  /// Identifies datagrams of this job; the key of rank 0 is used.
   std::uint64_t key = 0;
   std::uint64_t host = 0;
-  /// In network byte order, as the port; 0 where there is none.
+  /// In network byte order, like the port; 0 if unused.
   std::array<std::uint32_t, 4> interfaces = {};
   std::uint32_t port = 0;
   std::uint32_t unused = 0;
 };
 
-/// How far a rank has come in launch.
+/// The state of a rank in launch.
 enum class Phase : std::uint32_t { outside, running, left, failed };
 
 enum class ControlKind : std::uint32_t {
-  /// "How far are you on communicator `comm`?"
-  ask,
-  tell,
-  /// "I end the job and say why."
+  /// Asks for the progress of a rank on communicator `comm`.
+  query,
+  reply,
+  /// Claims the right to report why the job ends.
   claim,
 };
 
 struct ControlMessage {
   std::uint64_t key = 0;
-  ControlKind kind = ControlKind::ask;
+  ControlKind kind = ControlKind::query;
   std::int32_t from = 0;
   std::int32_t to = 0;
   std::uint32_t unused = 0;
-  /// The communicator asked about, and the asked rank in it; 0 asks about the rank itself.
+  /// The queried communicator and the rank in it; communicator 0 queries the process itself.
   std::uint64_t comm = 0;
   std::int32_t member = 0;
   Phase phase = Phase::outside;
-  /// Collective calls that the rank has begun on the communicator.
+  /// Number of collective calls that the rank has begun on the communicator.
   std::uint64_t begun = 0;
-  /// What the rank waits in; empty if it does not wait.
+  /// The call that the rank waits in; empty if it does not wait.
   std::array<char, 24> call = {};
 };
 
-// They are sent as they are: without padding, which would be whatever was in memory.
+// Sent as bytes, so they must not contain padding.
 static_assert(std::has_unique_object_representations_v<ControlAddress>);
 static_assert(std::has_unique_object_representations_v<ControlMessage>);
 
-/// Carries short messages between the ranks of a job while MPI blocks: datagrams, which may get
-/// lost. Sending never waits, so that it does not matter whether the other rank still runs.
+/// Exchanges short messages between the ranks of a job while MPI blocks. They are datagrams, which
+/// may get lost. Sending never blocks, whether or not the other rank still runs.
 class ControlSocket {
  public:
-  /// `one_host` keeps the socket invisible from outside of this machine. Throws std::system_error.
+  /// `one_host` binds the socket to the loopback interface. Throws std::system_error.
   explicit ControlSocket(bool one_host);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  /// Throws std::runtime_error where there is no source of random numbers.
+  /// Throws std::runtime_error if there is no source of random numbers.
   ControlAddress address() const;
-  /// Before anything is sent: the addresses of all ranks.
+  /// Sets the addresses of all ranks; call it before send.
   void connect(int rank, std::vector<ControlAddress> ranks);
 
   int rank() const { return rank_; }
@@ -72,7 +72,7 @@ class ControlSocket {
            ranks_[static_cast<std::size_t>(rank_)].host;
   }
   void send(int to, ControlMessage message) const noexcept;
-  /// False if no message of this job arrives in time.
+  /// Returns false if no message of this job arrives in time.
   bool receive(ControlMessage& message, std::chrono::milliseconds time) const noexcept;
 
  private:

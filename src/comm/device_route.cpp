@@ -3,7 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
-#include "comm/gather_from_all.hpp"
+#include "comm/gather_objects.hpp"
 #include "comm/launch_checks.hpp"
 #include "comm/reduction_kernels.hpp"
 #include "comm/self_transport.hpp"
@@ -24,7 +24,7 @@
 namespace weft::detail {
 namespace {
 
-/// Two ranks on one GPU, if there are such.
+/// Two ranks that share a GPU, if any.
 std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
   for (std::size_t a = 0; a < ranks.size(); ++a) {
     for (std::size_t b = a + 1; b < ranks.size(); ++b) {
@@ -40,13 +40,13 @@ bool all_on_one_gpu(std::span<const RouteFacts> ranks) {
   });
 }
 
-/// Why NCCL cannot be used among these ranks at all; empty if it can.
-std::string nccl_complaint(std::span<const RouteFacts> ranks) {
+/// Why NCCL cannot connect these ranks; empty if it can.
+std::string nccl_error(std::span<const RouteFacts> ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const std::int32_t version = ranks[rank].nccl_version;
     if (version == 0) return "this build of Weft has no NCCL";
     if (version < oldest_nccl) {
-      return fmt::format("NCCL {} on rank {} is older than {}, the oldest that Weft knows",
+      return fmt::format("NCCL {} on rank {} is older than {}, the oldest supported version",
                          nccl_version_text(version), rank, nccl_version_text(oldest_nccl));
     }
   }
@@ -65,25 +65,25 @@ bool cuda_aware(std::span<const RouteFacts> ranks) {
 Route requested(RouteRequest request, std::string_view host, std::span<const RouteFacts> ranks) {
   switch (request) {
     case RouteRequest::nccl: {
-      const std::string complaint = nccl_complaint(ranks);
-      if (!complaint.empty()) refuse_request("nccl", complaint);
-      // Processes can be told to pass for several hosts; threads cannot.
+      const std::string error = nccl_error(ranks);
+      if (!error.empty()) refuse_request("nccl", error);
+      // NCCL can be made to treat processes as if on several hosts, but not threads.
       if (const auto pair = find_sharing(ranks); pair && host == "thread") {
         refuse_request("nccl", fmt::format("ranks {} and {} are threads that share a GPU, which "
                                            "NCCL refuses; start them as processes",
                                            pair->first, pair->second));
       }
-      return {"nccl", "asked for by WEFT_DEVICE_COMM"};
+      return {"nccl", "set by WEFT_DEVICE_COMM"};
     }
     case RouteRequest::mpi:
       if (host != "mpi") refuse_request("mpi", fmt::format("the ranks are on '{}'", host));
-      if (!cuda_aware(ranks)) refuse_request("mpi", "the MPI library says that it knows no CUDA");
-      return {"mpi", "asked for by WEFT_DEVICE_COMM"};
-    case RouteRequest::none: return {"none", "asked for by WEFT_DEVICE_COMM"};
+      if (!cuda_aware(ranks)) refuse_request("mpi", "the MPI library is not CUDA-aware");
+      return {"mpi", "set by WEFT_DEVICE_COMM"};
+    case RouteRequest::none: return {"none", "set by WEFT_DEVICE_COMM"};
     case RouteRequest::staged:
     case RouteRequest::automatic: break;
   }
-  return {"staged", "asked for by WEFT_DEVICE_COMM"};
+  return {"staged", "set by WEFT_DEVICE_COMM"};
 }
 
 }  // namespace
@@ -92,8 +92,8 @@ std::string nccl_version_text(std::int32_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-RouteFacts this_ranks_facts([[maybe_unused]] const Transport& host,
-                            [[maybe_unused]] Device device) {
+RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
+                             [[maybe_unused]] Device device) {
   RouteFacts facts;
   facts.host = host_id();
   facts.request = settings().device_comm;
@@ -119,10 +119,10 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
   if (request != RouteRequest::automatic) return requested(request, host_transport, ranks);
   if (ranks.size() == 1) return {"self", "there is one rank"};
   if (host_transport == "thread" && all_on_one_gpu(ranks) &&
-      ranks.size() <= static_cast<std::size_t>(kernels::most_gpu_inputs)) {
+      ranks.size() <= static_cast<std::size_t>(kernels::max_gpu_inputs)) {
     return {"thread", "the ranks are threads on one GPU, and read each other's memory"};
   }
-  std::string why = nccl_complaint(ranks);
+  std::string why = nccl_error(ranks);
   if (why.empty()) {
     const auto pair = find_sharing(ranks);
     if (!pair) {
@@ -132,7 +132,7 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
     why = fmt::format("ranks {} and {} share a GPU, which NCCL refuses", pair->first, pair->second);
   }
   if (host_transport == "mpi" && cuda_aware(ranks)) {
-    return {"mpi", why + "; the MPI library knows CUDA"};
+    return {"mpi", why + "; the MPI library is CUDA-aware"};
   }
   return {"staged", why + "; copies through pinned host memory instead"};
 }
@@ -147,7 +147,7 @@ void use_self_route_if_single(CommState& state) {
 }
 
 void choose_gpu_transport(CommState& state, Device device) {
-  const auto facts = gather_from_all(*state.transport, this_ranks_facts(*state.transport, device));
+  const auto facts = gather_objects(*state.transport, local_route_facts(*state.transport, device));
   const Route route = choose_route(state.transport->name(), facts);
   std::shared_ptr<Transport> transport;
   if (route.name == "thread" || route.name == "mpi") transport = state.transport;
@@ -156,7 +156,7 @@ void choose_gpu_transport(CommState& state, Device device) {
 #endif
   state.route = route;
   state.gpu = device;
-  // Requests may still refer to the one before.
+  // Requests may still refer to the previous transport.
   if (state.gpu_transport != nullptr) state.retired.push_back(state.gpu_transport);
   state.gpu_transport = transport;
 }

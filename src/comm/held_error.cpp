@@ -11,7 +11,7 @@ void HeldError::rethrow(Transport& transport) {
   reported_ = true;
   if (error_ != nullptr) std::rethrow_exception(error_);
   const std::string reason =
-      fmt::format("this rank went on after an error that had left its {} unfinished", *unfinished_);
+      fmt::format("this rank continued after an error that left its {} unfinished", *unfinished_);
   transport.abort(reason);
   throw CommError(reason);
 }

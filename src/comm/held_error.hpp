@@ -9,8 +9,8 @@
 
 namespace weft::detail {
 
-/// What went wrong in a Request while it was destroyed, and could not be thrown there. One for a
-/// communicator and all that were split from it: each of their calls throws it from then on.
+/// The error of a Request's destructor, which could not throw it. A communicator and all that were
+/// split from it share one: their later calls throw it.
 class HeldError {
  public:
   void hold(std::exception_ptr error) noexcept {
@@ -18,8 +18,8 @@ class HeldError {
     error_ = std::move(error);
     reported_ = false;
   }
-  /// An error was on its way and the call was not complete. Throws nothing unless the program goes
-  /// on all the same.
+  /// An exception abandoned an incomplete call. It is an error only if the program makes another
+  /// call.
   void hold_unfinished(CallKind kind) noexcept {
     if (any()) return;
     unfinished_ = kind;
@@ -31,7 +31,7 @@ class HeldError {
     if (any()) [[unlikely]]
       rethrow(transport);
   }
-  /// The same, unless a call has thrown it.
+  /// Throws the error unless a call has thrown it.
   void throw_if_unreported(Transport& transport) {
     if (!reported_) rethrow(transport);
   }

@@ -24,9 +24,11 @@
 namespace weft {
 namespace detail {
 
-Device device_of_rank(const LaunchOptions& options, const std::vector<Place>& places, int rank) {
+Device device_of_rank(const LaunchOptions& options, const std::vector<RankLocation>& locations,
+                      int rank) {
   if (!options.any_gpu) return options.device;
-  return Device::cuda(gpu_for_rank(places, rank, device_count(DeviceKind::cuda), settings().gpus));
+  return Device::cuda(
+      gpu_for_rank(locations, rank, device_count(DeviceKind::cuda), settings().gpus));
 }
 
 #ifdef WEFT_WITH_MPI
@@ -59,9 +61,9 @@ int launch_on_self(const LaunchOptions& options, const Task& task, const Body& b
   return conclude({outcome}, outcome.failed ? 0 : -1);
 }
 
-/// What is wrong with this process's environment or machine; empty if nothing is.
+/// The text of the Error that check() throws; empty if it throws none.
 template <class Check>
-std::string complaint_of(Check check) {
+std::string error_of(Check check) {
   try {
     check();
     return "";
@@ -73,8 +75,8 @@ std::string complaint_of(Check check) {
 int start(int& argc, char** argv, const Program& program) {
   const Task task = find_task(environment);
   const auto& [read, body] = program;
-  std::string complaint = complaint_of([] { settings(); });
-  if (!complaint.empty()) return usage_error(task, complaint, Complaint::of_one);
+  std::string error = error_of([] { settings(); });
+  if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   LaunchOptions options;
   try {
     const bool reads = read != nullptr;
@@ -82,15 +84,15 @@ int start(int& argc, char** argv, const Program& program) {
     if (reads) options.help = read({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
     throw;
-  } catch (const std::exception& error) {
-    return usage_error(task, error.what());
+  } catch (const std::exception& failure) {
+    return usage_error(task, failure.what());
   }
   if (!options.help.empty()) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
     return 0;
   }
-  complaint = complaint_of([&] { require_available(options.device); });
-  if (!complaint.empty()) return usage_error(task, complaint, Complaint::of_one);
+  error = error_of([&] { require_available(options.device); });
+  if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   if (task.rank == 0 && !settings().quiet) {
     for (const std::string& note : notes_on_unknown_variables(environ))
       print_error("note: " + note);
@@ -101,14 +103,14 @@ int start(int& argc, char** argv, const Program& program) {
   if (options.comm == CommChoice::mpi) return launch_on_mpi(options, task, body);
   if (options.comm == CommChoice::automatic && launched) {
     if (has_mpi) return launch_on_mpi(options, task, body);
-    complaint = no_mpi_complaint(task);
-    if (!complaint.empty()) return usage_error(task, complaint);
+    error = no_mpi_error(task);
+    if (!error.empty()) return usage_error(task, error);
   }
-  const int cores = std::min(static_cast<int>(this_place().cores.size()), most_thread_ranks);
+  const int cores = std::min(static_cast<int>(this_location().cores.size()), max_thread_ranks);
   try {
     return launch_on_threads(options.ranks.value_or(cores), options, body);
-  } catch (const Error& error) {  // there was no team to run on
-    return usage_error(task, error.what());
+  } catch (const Error& failure) {  // the threads could not be started
+    return usage_error(task, failure.what());
   }
 }
 
@@ -129,17 +131,17 @@ int launch(int& argc, char** argv, const Program& program) {
 }
 
 Device gpu_of_rank(const Comm& world) {
-  const detail::PackedPlace mine = detail::pack(detail::this_place());
+  const detail::PackedLocation mine = detail::pack(detail::this_location());
   std::vector<std::uint8_t> all(mine.size() * static_cast<std::size_t>(world.size()));
   world.all_gather(mine, all);
-  std::vector<detail::Place> places;
+  std::vector<detail::RankLocation> locations;
   for (std::size_t at = 0; at < all.size(); at += mine.size()) {
-    detail::PackedPlace packed;
+    detail::PackedLocation packed;
     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(at), packed.size(), packed.begin());
-    places.push_back(detail::unpack(packed));
+    locations.push_back(detail::unpack(packed));
   }
   const int gpus = device_count(DeviceKind::cuda);
-  return Device::cuda(detail::gpu_for_rank(places, world.rank(), gpus, detail::settings().gpus));
+  return Device::cuda(detail::gpu_for_rank(locations, world.rank(), gpus, detail::settings().gpus));
 }
 
 Comm mpi_comm([[maybe_unused]] int fortran_handle) {

@@ -24,8 +24,8 @@ namespace {
 constexpr std::size_t host_bytes = 64;
 constexpr int packed_cores = 1024;
 
-// Slurm numbers the steps that are no srun of the user (the batch script, an interactive shell)
-// from the top of 32 bits.
+// Slurm numbers steps that are not the user's srun (the batch script, an interactive shell) from
+// the top of 32 bits.
 constexpr std::int64_t first_special_step = 0xfffffff0;
 
 std::optional<std::int64_t> number(const Environment& environment, const char* name) {
@@ -37,7 +37,7 @@ std::optional<std::int64_t> number(const Environment& environment, const char* n
   return value;
 }
 
-/// A rank, or how many there are.
+/// A rank or a number of ranks.
 std::optional<int> rank_number(const Environment& environment, const char* name) {
   const std::optional<std::int64_t> value = number(environment, name);
   if (!value || *value > std::numeric_limits<int>::max()) return std::nullopt;
@@ -55,11 +55,11 @@ int step_tasks(const Environment& environment) {
   return rank_number_or(environment, "SLURM_STEP_NUM_TASKS", 0);
 }
 
-std::string describe(Launcher launcher) {
+std::string to_string(Launcher launcher) {
   switch (launcher) {
     case Launcher::open_mpi: return "mpirun of Open MPI";
-    case Launcher::hydra: return "mpiexec of MPICH or a relative of it";
-    case Launcher::pmi: return "a launcher that speaks PMI";
+    case Launcher::hydra: return "mpiexec of MPICH or a derived library";
+    case Launcher::pmi: return "a PMI launcher";
     case Launcher::slurm: return "srun";
     case Launcher::none: break;
   }
@@ -75,21 +75,22 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::vector<int> ranks_on(const std::vector<Place>& places, const std::string& host) {
+std::vector<int> ranks_on(const std::vector<RankLocation>& locations, const std::string& host) {
   std::vector<int> ranks;
-  for (std::size_t rank = 0; rank < places.size(); ++rank) {
-    if (places[rank].host == host) ranks.push_back(static_cast<int>(rank));
+  for (std::size_t rank = 0; rank < locations.size(); ++rank) {
+    if (locations[rank].host == host) ranks.push_back(static_cast<int>(rank));
   }
   return ranks;
 }
 
-std::string crowding_on(const std::vector<Place>& places, const std::string& host) {
-  const std::vector<int> ranks = ranks_on(places, host);
+std::string oversubscription_on(const std::vector<RankLocation>& locations,
+                                const std::string& host) {
+  const std::vector<int> ranks = ranks_on(locations, host);
   std::set<int> all_cores;
   std::set<int> taken;
   std::set<int> shared;
   for (const int rank : ranks) {
-    const std::vector<int>& cores = places[static_cast<std::size_t>(rank)].cores;
+    const std::vector<int>& cores = locations[static_cast<std::size_t>(rank)].cores;
     all_cores.insert(cores.begin(), cores.end());
     if (cores.size() == 1 && !taken.insert(cores[0]).second) shared.insert(cores[0]);
   }
@@ -128,7 +129,7 @@ Task find_task(const Environment& environment) {
   return {};
 }
 
-std::string separate_worlds_complaint(const Task& task, int world_size, std::string_view library) {
+std::string separate_worlds_error(const Task& task, int world_size, std::string_view library) {
   if (task.size <= 1 || world_size > 1) return {};
   const std::string advice =
       task.launcher == Launcher::slurm
@@ -139,16 +140,16 @@ std::string separate_worlds_complaint(const Task& task, int world_size, std::str
       "{} started {} tasks, but MPI ({}) made each of them a job of one rank; {}. To run on "
       "threads, "
       "start the program without a launcher, or with --comm thread",
-      describe(task.launcher), task.size, library, advice);
+      to_string(task.launcher), task.size, library, advice);
 }
 
-std::string nested_launchers_complaint(const Environment& environment) {
+std::string nested_launchers_error(const Environment& environment) {
   const int tasks = step_tasks(environment);
   const Task inner = find_task(environment);
   if (tasks <= 1) return {};
   const bool is_open_mpi = inner.launcher == Launcher::open_mpi;
   if (!is_open_mpi && inner.launcher != Launcher::hydra) return {};
-  // A launcher that spreads one job over nodes may itself have called srun, with one task per node.
+  // A launcher that spans several nodes may itself have called srun, with one task per node.
   const int on_this_node = rank_number_or(
       environment, is_open_mpi ? "OMPI_COMM_WORLD_LOCAL_SIZE" : "MPI_LOCALNRANKS", 0);
   const bool one_per_node = rank_number_or(environment, "SLURM_STEP_NUM_NODES", 0) == tasks;
@@ -159,42 +160,42 @@ std::string nested_launchers_complaint(const Environment& environment) {
       "(srun -n {} --mpi=pmix), or mpirun alone from the batch script. If {} separate jobs are "
       "what "
       "you want, say --comm mpi",
-      tasks, describe(inner.launcher), counted(static_cast<std::size_t>(inner.size), "rank"),
+      tasks, to_string(inner.launcher), counted(static_cast<std::size_t>(inner.size), "rank"),
       tasks * inner.size, tasks);
 }
 
-std::string no_mpi_complaint(const Task& task) {
+std::string no_mpi_error(const Task& task) {
   if (task.size <= 1) return {};
   return fmt::format(
       "{} started {} tasks, but this program was built without MPI, so they cannot work together; "
       "build Weft with MPI (cmake -D WEFT_MPI=ON), or start one task and pass --ranks {} to run on "
       "threads",
-      describe(task.launcher), task.size, task.size);
+      to_string(task.launcher), task.size, task.size);
 }
 
 std::uint64_t host_id() { return std::hash<std::string>{}(this_host()); }
 
-Place this_place() {
-  Place place;
-  place.host = this_host();
+RankLocation this_location() {
+  RankLocation location;
+  location.host = this_host();
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) {
     for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &set)) place.cores.push_back(core);
+      if (CPU_ISSET(core, &set)) location.cores.push_back(core);
     }
   } else {  // a machine with more cores than the set can hold
     const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    for (int core = 0; core < cores; ++core) place.cores.push_back(core);
+    for (int core = 0; core < cores; ++core) location.cores.push_back(core);
   }
-  return place;
+  return location;
 }
 
-PackedPlace pack(const Place& place) {
-  PackedPlace packed{};
-  const std::size_t length = std::min(place.host.size(), host_bytes - 1);
-  std::copy_n(place.host.begin(), length, packed.begin());
-  for (const int core : place.cores) {
+PackedLocation pack(const RankLocation& location) {
+  PackedLocation packed{};
+  const std::size_t length = std::min(location.host.size(), host_bytes - 1);
+  std::copy_n(location.host.begin(), length, packed.begin());
+  for (const int core : location.cores) {
     if (core >= packed_cores) continue;
     const std::size_t byte = host_bytes + static_cast<std::size_t>(core / 8);
     packed[byte] = static_cast<std::uint8_t>(packed[byte] | 1 << core % 8);
@@ -202,51 +203,52 @@ PackedPlace pack(const Place& place) {
   return packed;
 }
 
-Place unpack(const PackedPlace& packed) {
-  Place place;
+RankLocation unpack(const PackedLocation& packed) {
+  RankLocation location;
   const auto* end = std::find(packed.begin(), packed.begin() + host_bytes, 0);
-  place.host.assign(packed.begin(), end);
+  location.host.assign(packed.begin(), end);
   for (int core = 0; core < packed_cores; ++core) {
     const unsigned byte = packed[host_bytes + static_cast<std::size_t>(core / 8)];
-    if ((byte >> core % 8 & 1U) != 0) place.cores.push_back(core);
+    if ((byte >> core % 8 & 1U) != 0) location.cores.push_back(core);
   }
-  return place;
+  return location;
 }
 
-std::string crowding_note(const std::vector<Place>& places) {
+std::string oversubscription_note(const std::vector<RankLocation>& locations) {
   std::set<std::string> hosts;
-  for (const Place& place : places) {
-    if (!hosts.insert(place.host).second) continue;
-    std::string text = crowding_on(places, place.host);
+  for (const RankLocation& location : locations) {
+    if (!hosts.insert(location.host).second) continue;
+    std::string text = oversubscription_on(locations, location.host);
     if (!text.empty()) return text;
   }
   return {};
 }
 
-int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
+int gpu_for_rank(const std::vector<RankLocation>& locations, int rank, int gpus,
                  const std::vector<int>& list) {
-  const auto self = places.begin() + rank;
-  const auto place = static_cast<std::size_t>(std::count_if(
-      places.begin(), self, [&](const Place& other) { return other.host == self->host; }));
-  if (list.empty()) return static_cast<int>(place) % std::max(gpus, 1);
-  // Whatever is wrong fails on every rank of the host, with the same text.
-  const std::size_t ranks = ranks_on(places, self->host).size();
+  const auto self = locations.begin() + rank;
+  const auto location = static_cast<std::size_t>(
+      std::count_if(locations.begin(), self,
+                    [&](const RankLocation& other) { return other.host == self->host; }));
+  if (list.empty()) return static_cast<int>(location) % std::max(gpus, 1);
+  // An error is the same on every rank of the host.
+  const std::size_t ranks = ranks_on(locations, self->host).size();
   require(ranks <= list.size(), "WEFT_GPUS has {} entries, but {} has {} ranks", list.size(),
           self->host, ranks);
   const int highest = *std::max_element(list.begin(), list.end());
   require(highest < gpus, "WEFT_GPUS names GPU {}, but {} has {} GPUs, numbered from 0", highest,
           self->host, gpus);
-  return list[place];
+  return list[location];
 }
 
-int threads_for_rank(const std::vector<Place>& places, int rank) {
-  const Place& mine = places[static_cast<std::size_t>(rank)];
-  const auto shares_cores = [&](const Place& other) {
+int threads_for_rank(const std::vector<RankLocation>& locations, int rank) {
+  const RankLocation& mine = locations[static_cast<std::size_t>(rank)];
+  const auto shares_cores = [&](const RankLocation& other) {
     return other.host == mine.host &&
            std::find_first_of(mine.cores.begin(), mine.cores.end(), other.cores.begin(),
                               other.cores.end()) != mine.cores.end();
   };
-  const auto sharing = std::count_if(places.begin(), places.end(), shares_cores);
+  const auto sharing = std::count_if(locations.begin(), locations.end(), shares_cores);
   return std::max(1,
                   static_cast<int>(std::ssize(mine.cores) / std::max(sharing, std::ptrdiff_t{1})));
 }

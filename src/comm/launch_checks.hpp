@@ -1,6 +1,6 @@
 #pragma once
 
-// Sees from the environment and from where ranks run whether a run is what its user thinks it is.
+// Detects mistakes in how a job was started from the environment and from where its ranks run.
 
 #include "core/environment.hpp"
 
@@ -16,58 +16,60 @@ enum class Launcher {
   none,
   /// mpirun or mpiexec of Open MPI.
   open_mpi,
-  /// mpiexec of MPICH and its relatives.
+  /// mpiexec of MPICH and libraries derived from it.
   hydra,
-  /// Whatever else speaks PMI or PMIx, such as srun --mpi=pmi2.
+  /// Another launcher with PMI or PMIx, such as srun --mpi=pmi2.
   pmi,
-  /// srun that offers nothing to MPI.
+  /// srun without support for MPI.
   slurm,
 };
 
-/// What the launcher says about this process.
+/// This process according to its launcher.
 struct Task {
   Launcher launcher = Launcher::none;
   int rank = 0;
-  /// 0 if the launcher does not tell.
+  /// 0 if unknown.
   int size = 0;
 };
 
 Task find_task(const Environment& environment);
 
-/// Several tasks were started, but each is a world of its own: `library` is what MPI calls itself.
-/// These complaints are empty where nothing is wrong.
-std::string separate_worlds_complaint(const Task& task, int world_size, std::string_view library);
-/// The tasks of an srun step each started a launcher. Only rank 0 of the inner job can tell: on
-/// other nodes, processes of mpirun are below an srun that mpirun itself has called.
-std::string nested_launchers_complaint(const Environment& environment);
-std::string no_mpi_complaint(const Task& task);
+// These return the text of an error, empty if there is none.
 
-/// Where a rank runs.
-struct Place {
+/// Several tasks were started, but each became an MPI job of its own. `library` is the name of the
+/// MPI library.
+std::string separate_worlds_error(const Task& task, int world_size, std::string_view library);
+/// The tasks of an srun step each started a launcher. Only rank 0 of the inner job can detect that:
+/// on other nodes, mpirun itself starts its processes with srun.
+std::string nested_launchers_error(const Environment& environment);
+std::string no_mpi_error(const Task& task);
+
+/// The host and the cores of a rank.
+struct RankLocation {
   std::string host;
-  /// The numbers of the cores it may use, in ascending order.
+  /// Cores it may use, in ascending order.
   std::vector<int> cores;
 };
 
-Place this_place();
-/// A number for the host that this process runs on, the same in all processes there.
+RankLocation this_location();
+/// A hash of the host name: the same in all processes of the host.
 std::uint64_t host_id();
 
-/// A place in a fixed number of bytes, to be sent around; cores from 1024 on are left out.
-using PackedPlace = std::array<std::uint8_t, 192>;
-PackedPlace pack(const Place& place);
-Place unpack(const PackedPlace& packed);
+/// A location in a fixed number of bytes, to be sent; cores from 1024 on are left out.
+using PackedLocation = std::array<std::uint8_t, 192>;
+PackedLocation pack(const RankLocation& location);
+RankLocation unpack(const PackedLocation& packed);
 
-/// Tells of the first host that has fewer cores than ranks, or ranks bound to one and the same
-/// core; empty if there is none.
-std::string crowding_note(const std::vector<Place>& places);
+/// Describes the first host with fewer cores than ranks, or with several ranks bound to one core;
+/// empty if there is none.
+std::string oversubscription_note(const std::vector<RankLocation>& locations);
 
-/// Which GPU of its machine a rank works on, of `gpus`: in turn by its place among the ranks there,
-/// or, unless `list` is empty, the entry for that place in `list` (WEFT_GPUS).
-int gpu_for_rank(const std::vector<Place>& places, int rank, int gpus,
+/// The GPU of a rank, of `gpus` on its host. Ranks of a host take GPUs in turn, or, unless `list`
+/// (WEFT_GPUS) is empty, its entries.
+int gpu_for_rank(const std::vector<RankLocation>& locations, int rank, int gpus,
                  const std::vector<int>& list);
 
-/// The cores of a rank, divided among those ranks it shares them with.
-int threads_for_rank(const std::vector<Place>& places, int rank);
+/// The cores of a rank divided by the number of ranks that share them.
+int threads_for_rank(const std::vector<RankLocation>& locations, int rank);
 
 }  // namespace weft::detail

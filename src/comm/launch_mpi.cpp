@@ -1,5 +1,5 @@
 #include "comm/comm_state.hpp"
-#include "comm/gather_from_all.hpp"
+#include "comm/gather_objects.hpp"
 #include "comm/launch_outcome.hpp"
 #include "comm/launch_worlds.hpp"
 #include "comm/mpi_library.hpp"
@@ -22,7 +22,7 @@
 namespace weft::detail {
 namespace {
 
-/// How a rank left body, in a fixed number of bytes.
+/// The outcome of a rank in a fixed number of bytes.
 struct RankOutcome {
   std::int32_t failed = 0;
   std::int32_t agreed = 0;
@@ -30,36 +30,37 @@ struct RankOutcome {
   char message[513] = "";
 };
 
-RankOutcome to_farewell(const Outcome& outcome) {
-  RankOutcome farewell;
-  farewell.failed = outcome.failed ? 1 : 0;
-  farewell.agreed = outcome.agreed ? 1 : 0;
-  farewell.code = outcome.code;
-  outcome.message.copy(farewell.message, sizeof(farewell.message) - 1);
-  return farewell;
+RankOutcome pack_outcome(const Outcome& outcome) {
+  RankOutcome packed;
+  packed.failed = outcome.failed ? 1 : 0;
+  packed.agreed = outcome.agreed ? 1 : 0;
+  packed.code = outcome.code;
+  outcome.message.copy(packed.message, sizeof(packed.message) - 1);
+  return packed;
 }
 
-Outcome from_farewell(int rank, const RankOutcome& farewell) {
+Outcome unpack_outcome(int rank, const RankOutcome& packed) {
   Outcome outcome;
-  outcome.failed = farewell.failed != 0;
-  outcome.agreed = farewell.agreed != 0;
+  outcome.failed = packed.failed != 0;
+  outcome.agreed = packed.agreed != 0;
   outcome.rank = rank;
-  outcome.code = farewell.code;
-  outcome.message = farewell.message;
+  outcome.code = packed.code;
+  outcome.message = packed.message;
   return outcome;
 }
 
-/// Every rank comes here when it has left body. A rank that failed does not wait for ever: others
-/// may sit in a collective that it will not enter.
-int part(Transport& world, Transport& farewells, const Outcome& mine, bool connected) {
+/// Called by every rank when `body` has ended; returns the exit code. A rank that failed waits only
+/// for a limited time: others may block in a collective that it will not enter.
+int exchange_outcomes(Transport& world, Transport& outcome_transport, const Outcome& mine,
+                      bool connected) {
   using namespace std::chrono_literals;
   if (mine.failed && has_abandoned_calls()) {
     world.abort(mine.message);
     return error_code;
   }
-  GatheringFromAll<RankOutcome> gathering(farewells, to_farewell(mine));
-  // Where ranks cannot settle who speaks, the lowest that failed does so first, and ends the job
-  // before the others speak too.
+  ObjectGather<RankOutcome> gathering(outcome_transport, pack_outcome(mine));
+  // If ranks cannot agree on who reports, the lowest failed rank reports first and ends the job
+  // before the others do.
   const auto deadline =
       std::chrono::steady_clock::now() + (connected ? 500ms : 1s + world.rank() * 20ms);
   if (!gathering.wait_until(mine.failed ? deadline
@@ -69,28 +70,28 @@ int part(Transport& world, Transport& farewells, const Outcome& mine, bool conne
   }
   std::vector<Outcome> outcomes;
   int first = -1;
-  for (const RankOutcome& farewell : gathering.wait()) {
+  for (const RankOutcome& packed : gathering.wait()) {
     const int rank = static_cast<int>(outcomes.size());
-    if (farewell.failed != 0 && first < 0) first = rank;
-    outcomes.push_back(from_farewell(rank, farewell));
+    if (packed.failed != 0 && first < 0) first = rank;
+    outcomes.push_back(unpack_outcome(rank, packed));
   }
-  // A rank that has failed may have ceased to wait just before all had come.
+  // A failed rank may have given up just before all ranks arrived.
   if (first >= 0 && (world.rank() != 0 || !MpiWatchdog::instance().may_report())) return error_code;
   return conclude(outcomes, first);
 }
 
-std::vector<Place> places_of(Transport& world) {
-  std::vector<Place> places;
-  for (const PackedPlace& packed : gather_from_all(world, pack(this_place()))) {
-    places.push_back(unpack(packed));
+std::vector<RankLocation> gather_locations(Transport& world) {
+  std::vector<RankLocation> locations;
+  for (const PackedLocation& packed : gather_objects(world, pack(this_location()))) {
+    locations.push_back(unpack(packed));
   }
-  return places;
+  return locations;
 }
 
-/// What is wrong with the way the job was started; the same text on all ranks.
-std::string job_complaint(Transport& world, const LaunchOptions& options, const Task& task,
-                          const std::string& nested) {
-  std::string separate = separate_worlds_complaint(task, world.size(), mpi_library_version());
+/// The error in how the job was started, the same on all ranks; empty if there is none.
+std::string job_error(Transport& world, const LaunchOptions& options, const Task& task,
+                      const std::string& nested) {
+  std::string separate = separate_worlds_error(task, world.size(), mpi_library_version());
   if (!separate.empty()) return separate;
   if (options.ranks && *options.ranks != world.size()) {
     return fmt::format(
@@ -105,38 +106,38 @@ std::string job_complaint(Transport& world, const LaunchOptions& options, const 
 
 int run_job(const std::shared_ptr<Transport>& world, const LaunchOptions& options, const Task& task,
             const std::string& nested, const Body& body) {
-  const std::string complaint = job_complaint(*world, options, task, nested);
-  if (!complaint.empty()) return world->rank() == 0 ? usage_error(task, complaint) : usage_code;
+  const std::string error = job_error(*world, options, task, nested);
+  if (!error.empty()) return world->rank() == 0 ? usage_error(task, error) : usage_code;
 
-  const std::vector<Place> places = places_of(*world);
-  const std::string note = crowding_note(places);
+  const std::vector<RankLocation> locations = gather_locations(*world);
+  const std::string note = oversubscription_note(locations);
   if (!note.empty() && world->rank() == 0 && !settings().quiet) print_error("note: " + note);
 
-  const OpenMpThreads share(threads_for_rank(places, world->rank()));
-  const auto farewells = world->split(0, world->rank());
-  const bool one_host = std::all_of(places.begin(), places.end(), [&](const Place& place) {
-    return place.host == places.front().host;
-  });
+  const OpenMpThreads share(threads_for_rank(locations, world->rank()));
+  const auto outcome_transport = world->split(0, world->rank());
+  const bool one_host = std::all_of(
+      locations.begin(), locations.end(),
+      [&](const RankLocation& location) { return location.host == locations.front().host; });
   WatchedJob watched(*world, one_host);
   Outcome outcome;
   try {
-    const Comm comm = make_comm(world).on(device_of_rank(options, places, world->rank()));
+    const Comm comm = make_comm(world).on(device_of_rank(options, locations, world->rank()));
     outcome.code = body(comm);
     comm.throw_held_error();
   } catch (...) {
     outcome = outcome_of(world->rank());
   }
   watched.leave(outcome.failed);
-  return part(*world, *farewells, outcome, watched.is_connected());
+  return exchange_outcomes(*world, *outcome_transport, outcome, watched.is_connected());
 }
 
 }  // namespace
 
 int launch_on_mpi(const LaunchOptions& options, const Task& task, const Body& body) {
-  // Before MPI is initialised, since some libraries then set the variables of their own launcher.
+  // Read before MPI_Init: some libraries then set the variables of their own launcher.
   const auto environment = [](const char* name) { return std::getenv(name); };
   const std::string nested =
-      options.comm == CommChoice::mpi ? "" : nested_launchers_complaint(environment);
+      options.comm == CommChoice::mpi ? "" : nested_launchers_error(environment);
   const MpiSession session;
   try {
     return run_job(make_mpi_world(), options, task, nested, body);

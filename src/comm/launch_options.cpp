@@ -14,8 +14,8 @@
 namespace weft::detail {
 namespace {
 
-// Enough for any job, and a number that was mistyped is seen.
-constexpr int most_ranks = 1'000'000;
+// Enough for any job; a larger number is a mistake.
+constexpr int max_ranks = 1'000'000;
 
 constexpr const char* how_to_start =
     "Without a launcher, ranks are threads of one process. With an MPI launcher, they are\n"
@@ -31,7 +31,7 @@ const std::map<std::string, CommChoice>& comm_choices() {
   return choices;
 }
 
-std::string device_complaint(const std::string& text) {
+std::string device_error(const std::string& text) {
   try {
     Device::parse(text);
   } catch (const Error& error) {
@@ -45,7 +45,7 @@ std::string base_name(const char* path) {
   return all.substr(all.find_last_of('/') + 1);
 }
 
-/// Leaves those of argv that `kept` names: a subsequence, in the same order.
+/// Removes all arguments from argv except `kept`, which is a subsequence of it.
 void keep_arguments(int& argc, char** argv, const std::vector<std::string>& kept) {
   int count = std::min(argc, 1);
   auto next = kept.begin();
@@ -58,7 +58,7 @@ void keep_arguments(int& argc, char** argv, const std::vector<std::string>& kept
   argv[argc] = nullptr;
 }
 
-/// CLI11 takes the next argument as the value of `--name=`. Other options are the program's.
+/// CLI11 takes the next argument as the value of `--name=`; this refuses it for options of Weft.
 void require_values(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
@@ -68,34 +68,35 @@ void require_values(const CLI::App& app, const std::vector<std::string>& argumen
   }
 }
 
-/// The options as they are written.
-struct Texts {
+/// The options as text.
+struct OptionTexts {
   int ranks = 0;
   std::string comm = "auto";
   std::string device = "cpu";
 };
 
-void declare(CLI::App& app, Texts& texts) {
+void declare(CLI::App& app, OptionTexts& texts) {
   app.set_help_flag("");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--ranks", texts.ranks, "number of ranks (default: one per core)")
       ->type_name("N")
-      ->check(CLI::Range(1, most_ranks).description(""));
-  app.add_option("--comm", texts.comm, "what ranks are: auto (default), self, thread or mpi")
+      ->check(CLI::Range(1, max_ranks).description(""));
+  app.add_option("--comm", texts.comm,
+                 "transport between ranks: auto (default), self, thread or mpi")
       ->type_name("KIND")
       ->check(CLI::IsMember(comm_choices()).description(""));
   app.add_option("--device", texts.device,
-                 "where arrays are: cpu (default), debug, cuda (a GPU for each rank) or cuda:N")
+                 "device of arrays: cpu (default), debug, cuda (one GPU per rank) or cuda:N")
       ->type_name("DEVICE")
-      ->check(CLI::Validator(device_complaint, ""));
+      ->check(CLI::Validator(device_error, ""));
 }
 
 }  // namespace
 
 LaunchOptions take_options(int& argc, char** argv, Help help) {
-  Texts texts;
+  OptionTexts texts;
   bool asks_for_help = false;
-  CLI::App app("Options of Weft, which this program is built with:", base_name(argv[0]));
+  CLI::App app("Weft options of this program:", base_name(argv[0]));
   app.allow_extras();
   app.footer(variables_help() + "\n" + how_to_start);
   declare(app, texts);
@@ -122,7 +123,7 @@ LaunchOptions take_options(int& argc, char** argv, Help help) {
 }  // namespace weft::detail
 
 std::string weft::launch_help() {
-  detail::Texts texts;
+  detail::OptionTexts texts;
   CLI::App app;
   app.option_defaults()->group("Options of every Weft program");
   detail::declare(app, texts);

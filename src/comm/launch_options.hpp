@@ -9,22 +9,22 @@ namespace weft::detail {
 
 enum class CommChoice { automatic, self, thread, mpi };
 
-/// What the user asked `launch` for.
+/// The command-line options of launch.
 struct LaunchOptions {
   std::optional<int> ranks;
   CommChoice comm = CommChoice::automatic;
   Device device;
-  /// A GPU was asked for, but not which: each rank gets its own as far as there are enough.
+  /// --device cuda without a number: ranks take the GPUs of their host in turn.
   bool any_gpu = false;
-  /// The text to be shown instead of running; empty unless --help was given.
+  /// The text to print instead of running; empty without --help.
   std::string help;
 };
 
-/// Whose --help it is.
+/// Who handles --help.
 enum class Help { of_launch, of_program };
 
-/// Reads Weft's own options and takes them out of argv; all other arguments stay, in their order.
-/// Throws ArgumentError, with argv as it was, if a value makes no sense.
+/// Parses the options of Weft and removes them from argv; other arguments stay, in their order.
+/// Throws ArgumentError, with argv unchanged, if a value is invalid.
 LaunchOptions take_options(int& argc, char** argv, Help help);
 
 }  // namespace weft::detail

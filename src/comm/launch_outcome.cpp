@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-/// Sets what an error says, as far as there is memory for it.
+/// Sets the text of an error if there is memory for it.
 void set_text(std::string& text, const char* value) noexcept {
   try {
     text = value;
@@ -35,20 +35,20 @@ void print_error(const std::string& text) {
   std::fflush(stderr);
 }
 
-int usage_error(const Task& task, const std::string& complaint, Complaint kind) {
+int usage_error(const Task& task, const std::string& error, ErrorScope scope) {
   using namespace std::chrono_literals;
-  // Before ranks can talk to each other, the launcher's word decides which of them speaks. It may
-  // end the job at the first exit with an error, so the others leave rank 0 the time to print.
+  // Ranks cannot communicate yet, so the rank given by the launcher decides which one prints. The
+  // launcher may end the job at the first failing exit, so the others give rank 0 time to print.
   if (task.rank == 0) {
-    print_error(complaint);
+    print_error(error);
     return usage_code;
   }
   std::this_thread::sleep_for(1s);
-  if (kind == Complaint::of_all) return usage_code;
-  // The job still runs: those before had nothing to complain of.
+  if (scope == ErrorScope::job) return usage_code;
+  // The job still runs, so rank 0 had no error.
   std::this_thread::sleep_for(task.rank * 20ms);
   const std::string size = task.size > 0 ? fmt::format(" of {}", task.size) : "";
-  print_error(fmt::format("rank {}{}: {}", task.rank, size, complaint));
+  print_error(fmt::format("rank {}{}: {}", task.rank, size, error));
   return usage_code;
 }
 
@@ -101,7 +101,7 @@ int conclude(const std::vector<Outcome>& outcomes, int first) {
     try {
       text = fmt::format("rank {} of {} failed: {}", cause.rank, outcomes.size(), cause.message);
     } catch (const std::bad_alloc&) {
-      // The message alone must do.
+      // The message alone.
     }
     print_error(text);
   }

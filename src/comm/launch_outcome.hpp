@@ -12,27 +12,27 @@ namespace weft::detail {
 inline constexpr int error_code = 1;
 inline constexpr int usage_code = 2;
 
-/// Prints a line of its own.
+/// Prints one line to stderr.
 void print_error(const std::string& text);
 
-/// What a process that does not begin at all may complain of.
-enum class Complaint {
-  /// The arguments, which all processes have.
-  of_all,
-  /// Its environment or its machine, which may be another's alone.
-  of_one,
+/// Which processes of a job see an error before any rank runs.
+enum class ErrorScope {
+  /// All of them: an error in the arguments.
+  job,
+  /// Perhaps only this one: an error in its environment or machine.
+  process,
 };
 
-/// Says why the program does not begin, once for all processes if possible, and returns its exit
+/// Prints why the program does not start, once for all processes if possible, and returns its exit
 /// code.
-int usage_error(const Task& task, const std::string& complaint, Complaint kind = Complaint::of_all);
+int usage_error(const Task& task, const std::string& error, ErrorScope scope = ErrorScope::job);
 
-/// How a rank left the function that was launched.
+/// How the launched function ended on a rank.
 struct Outcome {
   bool failed = false;
-  /// It left because another rank had failed.
+  /// It ended because another rank had failed.
   bool aborted = false;
-  /// All ranks have heard the complaint.
+  /// All ranks threw the same AgreedError.
   bool agreed = false;
   /// The rank that the message is about.
   int rank = 0;
@@ -40,12 +40,12 @@ struct Outcome {
   std::string message;
 };
 
-/// Of the exception that is being handled.
+/// The outcome of a rank whose exception is being handled.
 Outcome outcome_of(int rank);
 Outcome outcome_of(int rank, const std::exception_ptr& error);
 
-/// Says once what went wrong, if anything did, and returns the exit code of the program. `first` is
-/// the rank that failed first, or negative.
+/// Prints the error of the run once, if there is one, and returns the exit code of the program.
+/// `first` is the rank that failed first, or negative.
 int conclude(const std::vector<Outcome>& outcomes, int first);
 
 }  // namespace weft::detail

@@ -19,19 +19,19 @@ namespace weft {
 namespace detail {
 namespace {
 
-/// What came of running a team of threads.
+/// The errors of a team of threads.
 class TeamFailures {
  public:
   explicit TeamFailures(int ranks) : errors(static_cast<std::size_t>(ranks)) {}
 
-  /// Keeps the exception that is being handled, and tells the others of it. Does with as little
-  /// memory as there is.
-  void keep(int rank, Transport& transport) noexcept {
+  /// Stores the exception that is being handled and aborts the other ranks. Allocates as little as
+  /// possible.
+  void add(int rank, Transport& transport) noexcept {
     const Outcome outcome = outcome_of(rank);
     {
       const std::lock_guard lock(mutex_);
       errors[static_cast<std::size_t>(rank)] = std::current_exception();
-      // An AbortedError only counts where nobody has the error behind it.
+      // An AbortedError is only a consequence of another error.
       if (first < 0 || (first_is_aborted_ && !outcome.aborted)) {
         first = rank;
         first_is_aborted_ = outcome.aborted;
@@ -51,8 +51,8 @@ class TeamFailures {
 
 void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& failures) {
   const auto team = make_thread_team(ranks);
-  const std::vector<Place> places(static_cast<std::size_t>(ranks), this_place());
-  const int threads = threads_for_rank(places, 0);
+  const std::vector<RankLocation> locations(static_cast<std::size_t>(ranks), this_location());
+  const int threads = threads_for_rank(locations, 0);
   const auto run_rank = [&](int rank) {
     Transport& transport = *team[static_cast<std::size_t>(rank)];
     if (ranks > 1) set_this_rank(rank);
@@ -63,7 +63,7 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
       world.throw_held_error();
       depart_from_team(transport);
     } catch (...) {
-      failures.keep(rank, transport);
+      failures.add(rank, transport);
     }
   };
 
@@ -72,15 +72,15 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
     others.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 1; rank < ranks; ++rank) others.emplace_back(run_rank, rank);
     run_rank(0);
-  } catch (...) {  // no more threads, or no memory: those that run must not wait for the rest
-    failures.keep(0, *team[0]);
+  } catch (...) {  // out of threads or memory: running ranks must not wait for the others
+    failures.add(0, *team[0]);
   }
   others.clear();
   if (failures.first >= 0) return;
   try {
-    throw_unheard_failure(*team[0]);
+    throw_unreported_failure(*team[0]);
   } catch (...) {
-    failures.keep(0, *team[0]);
+    failures.add(0, *team[0]);
   }
 }
 
@@ -88,8 +88,8 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
 
 int launch_on_threads(int ranks, const LaunchOptions& options, const Body& body) {
   require_thread_ranks(ranks);
-  const std::vector<Place> places(static_cast<std::size_t>(ranks), this_place());
-  const std::string note = crowding_note(places);
+  const std::vector<RankLocation> locations(static_cast<std::size_t>(ranks), this_location());
+  const std::string note = oversubscription_note(locations);
   if (!note.empty() && !settings().quiet) print_error("note: " + note);
 
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
@@ -97,7 +97,7 @@ int launch_on_threads(int ranks, const LaunchOptions& options, const Body& body)
   run_team(
       ranks,
       [&](const Comm& world) {
-        const Device device = device_of_rank(options, places, world.rank());
+        const Device device = device_of_rank(options, locations, world.rank());
         outcomes[static_cast<std::size_t>(world.rank())].code = body(world.on(device));
       },
       failures);
@@ -111,7 +111,7 @@ int launch_on_threads(int ranks, const LaunchOptions& options, const Body& body)
 }  // namespace detail
 
 void run_threads(int ranks, const std::function<void(Comm)>& body) {
-  require(ranks > 0, "run_threads: {} ranks cannot run anything", ranks);
+  require(ranks > 0, "run_threads: ranks must be at least 1, got {}", ranks);
   detail::require_thread_ranks(ranks);
   detail::TeamFailures failures(ranks);
   detail::run_team(ranks, body, failures);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The worlds of ranks that launch can run a program in.
+// Ways in which launch can run a program.
 
 #include <weft/comm/comm.hpp>
 
@@ -15,10 +15,11 @@ namespace weft::detail {
 using Body = std::function<int(Comm)>;
 
 int launch_on_threads(int ranks, const LaunchOptions& options, const Body& body);
-/// Also of a build without MPI, where it is refused.
+/// In a build without MPI, a usage error.
 int launch_on_mpi(const LaunchOptions& options, const Task& task, const Body& body);
 
-/// What the options give a rank to work on.
-Device device_of_rank(const LaunchOptions& options, const std::vector<Place>& places, int rank);
+/// The device of a rank according to the options.
+Device device_of_rank(const LaunchOptions& options, const std::vector<RankLocation>& locations,
+                      int rank);
 
 }  // namespace weft::detail

@@ -15,7 +15,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t most_at_once = kernels::most_gpu_inputs;
+constexpr std::size_t max_inputs = kernels::max_gpu_inputs;
 
 }  // namespace
 
@@ -46,11 +46,11 @@ void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const
     refuse("{} has no reduction '{}'", dtype, op);
   std::span<const void* const> some = inputs;
   std::vector<const void*> further;
-  if (where.kind == DeviceKind::cuda) some = inputs.first(std::min(inputs.size(), most_at_once));
+  if (where.kind == DeviceKind::cuda) some = inputs.first(std::min(inputs.size(), max_inputs));
   dispatch(where, [&](auto device) { kernels::combine(device, dtype, op, some, outputs, count); });
-  // Only so many fit a kernel: the rest is added to what is there.
+  // A kernel takes a limited number of inputs: combine the rest with the result so far.
   for (std::size_t done = some.size(); done < inputs.size(); done += some.size()) {
-    some = inputs.subspan(done, std::min(inputs.size() - done, most_at_once - 1));
+    some = inputs.subspan(done, std::min(inputs.size() - done, max_inputs - 1));
     further.assign(1, outputs[0]);
     further.insert(further.end(), some.begin(), some.end());
     dispatch(where,

@@ -12,10 +12,10 @@
 namespace weft::detail {
 namespace {
 
-/// The error that abandoned a call has been caught, and the program goes on with another.
+/// The program caught the error that abandoned a call and makes another call.
 void end_job_if_abandoned() noexcept {
   if (has_abandoned_calls() && std::uncaught_exceptions() == 0) [[unlikely]]
-    abort_job("this rank went on after an error that had left a call unfinished");
+    abort_job("this rank continued after an error that left a call unfinished");
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code, const
   check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
   if (error == MPI_SUCCESS && bytes == piece.bytes) return;
 
-  // Not every library tells how long a message was that did not fit.
+  // Not every library reports the length of a message that did not fit.
   const bool known = error == MPI_SUCCESS || bytes > piece.bytes;
   const index_t sent = known ? piece.bytes_before + bytes : piece.message_bytes;
   const auto job_rank = [&](int rank) {
@@ -100,7 +100,7 @@ void MpiCalls::check_piece(MpiCall& call, const MpiPiece& piece, int code, const
       "rank {} sent {}{} bytes to rank {}, which was to receive {}", job_rank(piece.from),
       known ? "" : "more than ", sent, job_rank(watched_.rank()), piece.message_bytes);
   {
-    // A call that blocks is watched already.
+    // A blocking call is already watched.
     std::optional<WatchedWait> wait;
     if (mode == CallMode::nonblocking) wait.emplace(watched_, call.watched);
     cancel_receives(call, call.completed + 1);
@@ -113,7 +113,7 @@ void MpiCalls::cancel_receives(MpiCall& call, std::size_t first) {
   for (std::size_t i = first; i < call.pieces.size(); ++i) {
     if (call.pieces[i].from < 0) continue;
     MPI_Cancel(&call.pieces[i].request);
-    // One that has been matched is not cancelled, but waits for the rest of its message.
+    // A matched receive cannot be cancelled; wait for the rest of its message.
     MPI_Wait(&call.pieces[i].request, MPI_STATUS_IGNORE);
   }
 }

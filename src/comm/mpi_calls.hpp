@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-/// One MPI request of a call; for one that receives, also what must arrive.
+/// One MPI request of a call; for a receive, also the expected size.
 struct MpiPiece {
   MPI_Request request = MPI_REQUEST_NULL;
   int from = -1;
@@ -19,12 +19,12 @@ struct MpiPiece {
   index_t message_bytes = 0;
 };
 
-/// Parts in the numbers of MPI.
+/// Parts as 32-bit numbers.
 struct IntParts {
   std::vector<int> counts;
   std::vector<int> offsets;
 
-  /// Those parts for which includes(rank) holds; the others are empty.
+  /// The parts with includes(rank); the others become empty.
   template <class Includes>
   void assign(const Parts& parts, Includes includes) {
     counts.resize(static_cast<std::size_t>(parts.ranks()));
@@ -35,16 +35,16 @@ struct IntParts {
       offsets[static_cast<std::size_t>(rank)] = included ? static_cast<int>(parts.offset(rank)) : 0;
     }
   }
-  /// Puts the parts one after the other, and returns their length.
+  /// Makes the parts consecutive and returns their total length.
   index_t pack();
 };
 
-/// A call in progress, and all that MPI reads and writes until it is complete.
+/// A call in progress with all memory that MPI accesses until it is complete.
 struct MpiCall {
   WatchedCall watched;
   std::vector<MpiPiece> pieces;
   std::size_t completed = 0;
-  /// To be made when all pieces are complete.
+  /// Made when all pieces are complete.
   std::vector<std::pair<ConstBufferRef, BufferRef>> copies;
   IntParts sent;
   IntParts received;
@@ -61,26 +61,24 @@ struct MpiCall {
   }
 };
 
-/// The calls in progress of a communicator. Their memory is kept and used again, so that calls need
-/// not allocate.
+/// The calls in progress of a communicator. Their memory is reused, so that calls do not allocate.
 class MpiCalls {
  public:
   explicit MpiCalls(WatchedComm& watched) : watched_(watched) {}
 
   MpiCall& begin(const WatchedCall& watched);
-  /// Waits for the call, or gives the ticket to do that later.
+  /// Waits for a blocking call; returns the ticket of a nonblocking one.
   Ticket finish(MpiCall& call, CallMode mode);
   bool test(const Ticket& ticket);
   void wait(const Ticket& ticket);
-  /// Cancels what the call would still receive. MPI cannot cancel the rest: see
-  /// has_abandoned_calls.
+  /// Cancels the receives of the call. MPI cannot cancel the rest: see has_abandoned_calls.
   void abandon(const Ticket& ticket) noexcept;
 
  private:
   static void cancel_receives(MpiCall& call, std::size_t first);
   void release(MpiCall& call);
   MpiCall* find(const Ticket& ticket);
-  /// Completes pieces until one is not ready; with When::now, waits for it. True after the last.
+  /// Completes pieces until one is not ready; a blocking call waits for it. True after the last.
   bool progress(MpiCall& call, CallMode mode);
   void check_piece(MpiCall& call, const MpiPiece& piece, int code, const MPI_Status& status,
                    CallMode mode);

@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// MPI for the life of the object: initialised if the program has not done it, and finalised if so.
+/// Initialises MPI unless the program has done so; then the destructor finalises it.
 class MpiSession {
  public:
   MpiSession();
@@ -24,10 +24,10 @@ class MpiSession {
 std::shared_ptr<Transport> make_mpi_transport(int fortran_handle);
 /// The same for MPI_COMM_WORLD.
 std::shared_ptr<Transport> make_mpi_world();
-/// The library's own words about itself, such as "Open MPI v4.1.4".
+/// Name and version, such as "Open MPI v4.1.4".
 std::string mpi_library_version();
 
-/// The library says that it takes memory of GPUs.
+/// The library accepts GPU memory.
 bool mpi_is_cuda_aware();
 
 /// The most elements given to one MPI call, whose counts are 32-bit numbers. Only tests lower it.

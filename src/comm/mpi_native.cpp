@@ -28,7 +28,7 @@ void combine_into(void* in, void* inout, int* count, MPI_Datatype*) {
   combine(Device::cpu(), dtype, op, inputs, outputs, *count);
 }
 
-/// An op on a type that MPI does not know. Made once, and valid until MPI is finalised.
+/// An op for a type that MPI lacks. Created once; valid until MPI is finalised.
 template <DType dtype, ReduceOp op>
 MPI_Op custom_op() {
   static const MPI_Op made = [] {
@@ -55,7 +55,7 @@ MPI_Op small_float_op(ReduceOp op) {
 }
 
 std::atomic<bool> ending = false;
-/// MPI_Finalize is being called. Some libraries pass for finalised from its beginning on.
+/// MPI_Finalize is running. Some libraries report themselves finalised as soon as it starts.
 std::atomic<bool> finalizing = false;
 std::atomic<bool> calls_abandoned = false;
 
@@ -92,7 +92,7 @@ bool mpi_is_finalized() {
 MPI_Datatype native(DType dtype) {
   switch (dtype) {
     case DType::f16:
-    case DType::bf16: return MPI_UINT16_T;  // 16 bits to move; the ops below know what they mean
+    case DType::bf16: return MPI_UINT16_T;  // 16 bits to move; the custom ops interpret them
     case DType::f32: return MPI_FLOAT;
     case DType::f64: return MPI_DOUBLE;
     case DType::c64: return MPI_C_FLOAT_COMPLEX;
@@ -120,7 +120,7 @@ MPI_Op native(ReduceOp op, DType dtype) {
     case ReduceOp::bit_and: return MPI_BAND;
     case ReduceOp::bit_or: return MPI_BOR;
     case ReduceOp::bit_xor: return MPI_BXOR;
-    case ReduceOp::avg: break;  // Comm makes it of a sum
+    case ReduceOp::avg: break;  // Comm computes it from a sum
   }
   return MPI_OP_NULL;
 }
@@ -161,21 +161,21 @@ void note_abandoned_call() noexcept { calls_abandoned = true; }
 void end_job(int failed_rank, const char* reason, int code) noexcept {
   if (mpi_is_finalized() && !finalizing) return;
   ending = true;
-  constexpr auto patience = std::chrono::seconds(3);
+  constexpr auto abort_timeout = std::chrono::seconds(3);
   if (MpiWatchdog::instance().may_report()) {
     std::fprintf(stderr, "weft: rank %d of %d failed: %s\n", failed_rank, job().size, reason);
     std::fflush(stderr);
   } else {
-    std::this_thread::sleep_for(patience);  // whoever reports ends this rank, too
+    std::this_thread::sleep_for(abort_timeout);  // the rank that reports ends this one
   }
-  if (finalizing) _exit(code);  // MPI can be called no more; the launcher ends the others
+  if (finalizing) _exit(code);  // MPI cannot be called; the launcher ends the others
   try {
     std::thread([=] {
-      std::this_thread::sleep_for(patience);
-      _exit(code);  // MPI_Abort does not come to an end
+      std::this_thread::sleep_for(abort_timeout);
+      _exit(code);  // MPI_Abort did not return
     }).detach();
   } catch (const std::exception&) {
-    // There is no thread to be had: it will have to.
+    // Without a thread, MPI_Abort is not limited.
   }
   MPI_Abort(MPI_COMM_WORLD, code);
 }
@@ -191,7 +191,7 @@ MpiSession::MpiSession() {
   }
   int provided = 0;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
-  // Some libraries take errors of requests to be those of the world, whatever they belong to.
+  // Some libraries use the error handler of MPI_COMM_WORLD for errors of requests.
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   job();
   owner_ = true;
@@ -199,9 +199,9 @@ MpiSession::MpiSession() {
 
 MpiSession::~MpiSession() {
   if (!owner_ || mpi_is_finalized()) return;
-  // Finalising waits for the other ranks, which may wait for something this one will not do.
+  // MPI_Finalize waits for other ranks, which may wait for calls that this one will not make.
   if (std::uncaught_exceptions() > 0) abort_job("an error was thrown while MPI was in use");
-  const LoneWait wait("MPI_Finalize");
+  const JobWait wait("MPI_Finalize");
   finalizing = true;
   MPI_Finalize();
   finalizing = false;

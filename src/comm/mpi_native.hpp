@@ -1,7 +1,6 @@
 #pragma once
 
-// What of MPI the transport builds on. The only file that includes <mpi.h>; only mpi_*.cpp and
-// launch_mpi.cpp use it.
+// MPI helpers. The only file that includes <mpi.h>; only mpi_*.cpp and launch_mpi.cpp use it.
 
 #include "comm/transport.hpp"
 
@@ -17,7 +16,7 @@ namespace weft::detail {
 
 [[noreturn]] void throw_mpi_error(int code, const char* call);
 
-/// Throws a CommError with MPI's own words unless `code` is success.
+/// Throws a CommError with MPI's error text unless `code` is success.
 inline void check(int code, const char* call) {
   if (code != MPI_SUCCESS) [[unlikely]]
     throw_mpi_error(code, call);
@@ -30,24 +29,24 @@ MPI_Op native(ReduceOp op, DType dtype);
 
 int rank_in(MPI_Comm comm);
 int size_of(MPI_Comm comm);
-/// The ranks of a communicator in the whole job, by which failures are reported.
+/// The job ranks (ranks in MPI_COMM_WORLD) of a communicator; errors name these.
 std::vector<int> job_ranks(MPI_Comm comm);
-/// This rank in the whole job. MPI is asked once, so that it is known while MPI is finalised, too.
+/// The job rank of this process. Cached, so that it is available during MPI_Finalize.
 int job_rank();
-/// Says which rank failed and why, unless another rank does so at the same time, and ends all
-/// ranks. From any thread: MPI may be in use by another, which is lost anyway.
+/// Reports which rank failed and why, unless another rank reports at the same time, and ends all
+/// ranks. May be called from any thread, even while another one is in MPI.
 void end_job(int failed_rank, const char* reason, int code = 1) noexcept;
 /// The same for a failure of this rank.
 void abort_job(const char* reason) noexcept;
 /// end_job has been called.
 bool job_is_ending() noexcept;
 
-/// A send or a collective of this process was abandoned, and its memory may be gone. MPI would
-/// touch it in whatever call it makes progress, so the process must make no more than MPI_Abort.
+/// A send or a collective of this process was abandoned, and its memory may be released. MPI could
+/// access it in any call that makes progress, so the process may only call MPI_Abort.
 bool has_abandoned_calls() noexcept;
 void note_abandoned_call() noexcept;
 
-/// A communicator that is freed in the end, and whose errors come back as codes.
+/// Owns a communicator whose errors are returned as codes.
 class OwnedComm {
  public:
   explicit OwnedComm(MPI_Comm comm) : comm_(comm) {

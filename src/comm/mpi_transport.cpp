@@ -70,7 +70,7 @@ std::shared_ptr<Transport> MpiTransport::split(int color, int key) {
 namespace {
 
 std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
-  const LoneWait wait("MPI_Comm_dup");
+  const JobWait wait("MPI_Comm_dup");
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
   set_this_rank(job_rank());
@@ -90,7 +90,7 @@ std::shared_ptr<Transport> make_mpi_world() { return duplicate(MPI_COMM_WORLD); 
 
 void set_mpi_count_limit(index_t elements) {
   require(elements > 0 && elements <= std::numeric_limits<int>::max(),
-          "set_mpi_count_limit: {} is not a count that MPI takes", elements);
+          "set_mpi_count_limit: {} is not a valid MPI count", elements);
   MpiTransport::count_limit = elements;
 }
 

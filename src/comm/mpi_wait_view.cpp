@@ -10,20 +10,20 @@ namespace {
 
 // Seconds.
 
-/// Waits shorter than this ask nobody.
-constexpr double first_question = 0.2;
-/// How often others are asked. With more ranks less often, so that nobody drowns in questions.
-double interval_of_questions(int ranks) { return 0.2 * std::max(1.0, ranks / 64.0); }
-/// For messages that a rank sent before it left to arrive.
-constexpr double arrival = 0.8;
-/// For a rank that has failed to say why.
-constexpr double last_words = 3;
+/// Shorter waits send no queries.
+constexpr double first_query = 0.2;
+/// The time between queries; longer with more ranks, to limit the traffic.
+double query_interval(int ranks) { return 0.2 * std::max(1.0, ranks / 64.0); }
+/// Time for messages to arrive that a rank sent before it left.
+constexpr double message_grace = 0.8;
+/// Time for a failed rank to report its error.
+constexpr double error_grace = 3;
 
-/// So many questions without an answer mean that there will be none.
-constexpr int questions = 3;
+/// A rank that left this many queries unanswered does not respond.
+constexpr int max_unanswered = 3;
 
-/// More missing ranks than this are only counted.
-constexpr int most_named = 8;
+/// Further missing ranks are only counted.
+constexpr int max_named = 8;
 
 }  // namespace
 
@@ -43,26 +43,26 @@ std::vector<int> WaitView::awaited() const {
   return missing.empty() ? others : missing;
 }
 
-void WaitView::ask(const ControlSocket& socket) {
-  next_question_ = waited_ + interval_of_questions(members());
+void WaitView::send_queries(const ControlSocket& socket) {
+  next_query_ = waited_ + query_interval(members());
   for (const int member : awaited()) {
-    if (job_rank(member) < 0 || job_rank(member) >= socket.size()) continue;  // of another job
+    if (job_rank(member) < 0 || job_rank(member) >= socket.size()) continue;  // not in this job
     ++peer(member).unanswered;
-    ControlMessage question;
-    question.kind = ControlKind::ask;
-    question.comm = comm_->id();
-    question.member = member;
-    socket.send(job_rank(member), question);
+    ControlMessage query;
+    query.kind = ControlKind::query;
+    query.comm = comm_->id();
+    query.member = member;
+    socket.send(job_rank(member), query);
   }
 }
 
-void WaitView::hear(const ControlMessage& answer) {
+void WaitView::handle_reply(const ControlMessage& answer) {
   const int member = answer.member;
   if (member < 0 || member >= members() || job_rank(member) != answer.from) return;
   Peer& peer = this->peer(member);
   if (answer.phase == Phase::left && peer.phase != Phase::left) peer.left_at = waited_;
-  peer.heard = true;
-  peer.heard_at = waited_;
+  peer.responded = true;
+  peer.last_response = waited_;
   peer.unanswered = 0;
   peer.phase = answer.phase;
   peer.begun = answer.begun;
@@ -70,38 +70,39 @@ void WaitView::hear(const ControlMessage& answer) {
   peer.call.back() = '\0';
 }
 
-std::optional<Verdict> WaitView::look(double elapsed, double time_limit, const ControlLine& line) {
+std::optional<JobFailure> WaitView::check(double elapsed, double time_limit,
+                                          const ControlLine& line) {
   const std::uint64_t before = wait_.number;
   wait_ = comm_->wait();
   if (wait_.number != before || wait_.number % 2 == 0) {
     waited_ = 0;
-    next_question_ = first_question;
+    next_query_ = first_query;
     peers_.clear();
     return std::nullopt;
   }
   waited_ += elapsed;
-  if (waited_ < std::min(first_question, time_limit)) return std::nullopt;
+  if (waited_ < std::min(first_query, time_limit)) return std::nullopt;
   peers_.resize(comm_->members().size());
-  if (line.socket != nullptr && waited_ >= next_question_) ask(*line.socket);
+  if (line.socket != nullptr && waited_ >= next_query_) send_queries(*line.socket);
 
-  std::optional<Verdict> verdict;
+  std::optional<JobFailure> failure;
   if (const std::optional<int> member = find_departed()) {
-    verdict = {job_rank(*member),
+    failure = {job_rank(*member),
                fmt::format("it left the program while rank {} was waiting for it in {}",
                            job_rank(comm_->rank()), wait_.call.name)};
   } else if (has_waited_too_long(time_limit, line)) {
-    verdict = {job_rank(comm_->rank()), describe_timeout(time_limit, line)};
+    failure = {job_rank(comm_->rank()), describe_timeout(time_limit, line)};
   }
-  // The call may have come to its end meanwhile. What was read of it was read before this.
+  // The call may have ended meanwhile. The fence orders this check after the reads above.
   std::atomic_thread_fence(std::memory_order_acquire);
-  return comm_->number() == wait_.number ? verdict : std::nullopt;
+  return comm_->number() == wait_.number ? failure : std::nullopt;
 }
 
 std::optional<int> WaitView::find_departed() const {
   for (int member = 0; member < members(); ++member) {
-    // To begin a collective call is the rank's own doing; a message may still be on its way.
+    // A rank that left cannot begin a collective any more, but a message may still arrive.
     if (is_missing(member) && peer(member).phase == Phase::left &&
-        (wait_.call.peer < 0 || waited_ - peer(member).left_at >= arrival)) {
+        (wait_.call.peer < 0 || waited_ - peer(member).left_at >= message_grace)) {
       return member;
     }
   }
@@ -114,24 +115,24 @@ bool WaitView::has_waited_too_long(double time_limit, const ControlLine& line) c
   for (const int member : awaited()) {
     const Peer& peer = this->peer(member);
     failing = failing || peer.phase == Phase::failed;
-    lost = lost || (waited_ - peer.heard_at > time_limit && has_fallen_silent(member, line));
+    lost = lost || (waited_ - peer.last_response > time_limit && is_unresponsive(member, line));
   }
   if (kind_ == Kind::end_of_program) return lost;
-  return waited_ > time_limit + (failing ? last_words : 0);
+  return waited_ > time_limit + (failing ? error_grace : 0);
 }
 
-bool WaitView::has_fallen_silent(int member, const ControlLine& line) const {
-  // A rank that was never heard may be one that no datagram reaches.
-  return line.socket != nullptr && peer(member).unanswered >= questions &&
-         (peer(member).heard || line.reaches(job_rank(member)));
+bool WaitView::is_unresponsive(int member, const ControlLine& line) const {
+  // Without any response, datagrams may not reach the rank at all.
+  return line.socket != nullptr && peer(member).unanswered >= max_unanswered &&
+         (peer(member).responded || line.reaches(job_rank(member)));
 }
 
 std::string WaitView::describe(int member, const ControlLine& line) const {
   const Peer& peer = this->peer(member);
-  const bool silent = has_fallen_silent(member, line);
-  if (!silent && !peer.heard) return fmt::format("rank {}", job_rank(member));
+  const bool silent = is_unresponsive(member, line);
+  if (!silent && !peer.responded) return fmt::format("rank {}", job_rank(member));
   const auto state = [&]() -> std::string {
-    if (silent) return "does not answer";
+    if (silent) return "does not respond";
     if (peer.phase == Phase::failed) return "has failed";
     if (peer.phase == Phase::left) return "has left the program";
     if (peer.call.front() != '\0') return fmt::format("in {}", peer.call.data());
@@ -141,21 +142,21 @@ std::string WaitView::describe(int member, const ControlLine& line) const {
 }
 
 std::string WaitView::describe_timeout(double time_limit, const ControlLine& line) const {
-  const std::string place =
+  const std::string where =
       kind_ == Kind::call ? fmt::format("in {}", wait_.call.name) : "at the end of the program";
-  std::string whom;
+  std::string ranks;
   int count = 0;
   for (const int member : awaited()) {
-    // Who has begun the call is to blame only if it has stopped since.
-    if (!is_missing(member) && !has_fallen_silent(member, line)) continue;
-    if (++count > most_named) continue;
-    whom += count == 1 ? " for " : ", ";
-    whom += describe(member, line);
+    // A rank that has begun the call is named only if it does not respond.
+    if (!is_missing(member) && !is_unresponsive(member, line)) continue;
+    if (++count > max_named) continue;
+    ranks += count == 1 ? " for " : ", ";
+    ranks += describe(member, line);
   }
-  if (count > most_named) whom += fmt::format(" and {} more", count - most_named);
-  if (line.socket == nullptr && wait_.call.peer < 0) whom = " for other ranks";
+  if (count > max_named) ranks += fmt::format(" and {} more", count - max_named);
+  if (line.socket == nullptr && wait_.call.peer < 0) ranks = " for other ranks";
   return fmt::format("waited {:.3g} s{} {}, which is the limit set by WEFT_TIMEOUT", time_limit,
-                     whom, place);
+                     ranks, where);
 }
 
 }  // namespace weft::detail

@@ -8,28 +8,28 @@
 
 namespace weft::detail {
 
-/// A call in which a rank may have to wait for others.
+/// A call in which a rank may wait for others.
 struct WatchedCall {
   const char* name = nullptr;
-  /// The number of the collective call that it is, by begin_collective; 0 if it is none.
+  /// Number of the collective call, from begin_collective; 0 if it is not collective.
   std::uint64_t collective = 0;
-  /// The rank of the communicator that is waited for, if it is one; otherwise negative.
+  /// The rank it waits for, if it is a single one; otherwise negative.
   int peer = -1;
 };
 
-/// What this process does on one communicator, for the watchdog to see. One thread writes, and pays
-/// a few plain stores for it: no clock is read.
+/// The calls of this process on one communicator, as seen by the watchdog. One thread writes, at
+/// the cost of a few plain stores: it reads no clock.
 class WatchedComm {
  public:
-  /// What the thread waits in.
+  /// The wait of the thread.
   struct Wait {
-    /// Odd while it waits; another number for each wait.
+    /// Odd while it waits; changes with each wait.
     std::uint64_t number = 0;
     WatchedCall call;
   };
 
-  /// `id` is the same on all members and on no other communicator, and not 0; `members` are ranks
-  /// of the job; `rank` is this one's among them.
+  /// `id` is the same on all members, unique in the job, and not 0; `members` are job ranks; `rank`
+  /// is the position of this rank among them.
   WatchedComm(std::uint64_t id, std::vector<int> members, int rank)
       : id_(id), members_(std::move(members)), rank_(rank) {}
 
@@ -45,7 +45,7 @@ class WatchedComm {
   }
   std::uint64_t begun() const { return begun_.load(std::memory_order_relaxed); }
 
-  /// From the watchdog. All of it is right if number() is the same after an acquire fence.
+  /// For the watchdog. The result is consistent if number() is the same after an acquire fence.
   Wait wait() const {
     Wait wait;
     wait.number = number();
@@ -69,11 +69,11 @@ class WatchedComm {
   std::atomic<int> peer_ = -1;
 };
 
-/// A wait, for the life of the object. They do not nest.
+/// A wait, for the lifetime of the object. Waits do not nest.
 class WatchedWait {
  public:
   WatchedWait(WatchedComm& comm, const WatchedCall& call) : comm_(comm) {
-    // Whoever reads what follows sees the end of the wait before.
+    // Readers of the following stores also see the end of the previous wait.
     std::atomic_thread_fence(std::memory_order_release);
     comm_.name_.store(call.name, std::memory_order_relaxed);
     comm_.collective_.store(call.collective, std::memory_order_relaxed);
@@ -93,7 +93,7 @@ class WatchedWait {
   WatchedComm& comm_;
 };
 
-/// A collective call, for the life of the object; a wait if it blocks.
+/// A collective call, for the lifetime of the object; also a wait if it blocks.
 class WatchedCollective {
  public:
   WatchedCollective(WatchedComm& comm, const char* name, bool blocks)

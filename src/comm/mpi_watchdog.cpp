@@ -19,13 +19,13 @@ using Clock = std::chrono::steady_clock;
 using std::chrono_literals::operator""ms;
 
 constexpr auto period = 100ms;
-/// For claims to cross.
+/// Time in which simultaneous claims are exchanged.
 constexpr auto claim_time = 150ms;
-constexpr std::size_t most_freed = 4096;
+constexpr std::size_t max_freed = 4096;
 constexpr std::uint64_t all_begun = std::numeric_limits<std::uint64_t>::max();
 
-/// Blocks all signals while it lives, so that threads started meanwhile never run the program's
-/// handlers.
+/// Blocks all signals for its lifetime: threads started meanwhile never run signal handlers of the
+/// program.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -54,7 +54,7 @@ MpiWatchdog::MpiWatchdog() : time_limit_(wait_limit().count()) {
     std::thread thread([this] { run(); });
     thread.detach();
   } catch (const std::system_error&) {
-    // No more threads can be started. There is no time limit then, but failures are still reported.
+    // No thread can be started: there is no time limit, but failures are still reported.
   }
 }
 
@@ -71,12 +71,12 @@ void MpiWatchdog::remove(const std::shared_ptr<WatchedComm>& comm) noexcept {
   std::erase_if(views_, [&](const WaitView& view) { return view.comm() == comm; });
   try {
     freed_.emplace_back(comm->id(), comm->begun());
-    if (freed_.size() <= most_freed) return;
+    if (freed_.size() <= max_freed) return;
     freed_.pop_front();
   } catch (const std::bad_alloc&) {
-    // This one is forgotten at once.
+    // This one is dropped at once.
   }
-  has_forgotten_ = true;
+  has_dropped_ = true;
 }
 
 void MpiWatchdog::connect(std::shared_ptr<ControlSocket> socket) {
@@ -103,26 +103,26 @@ void MpiWatchdog::run() {
     }
     const auto now = Clock::now();
     if (now < until) continue;
-    // More time than that was not spent waiting: the process was suspended.
+    // A longer interval means that the process was suspended.
     const std::chrono::duration<double> elapsed = std::min<Clock::duration>(now - last, 3 * period);
     last = now;
-    const auto verdict = look(elapsed.count());
-    if (!verdict) continue;
-    // Ranks that cannot settle who reports at least do not all do it at once.
+    const auto failure = check(elapsed.count());
+    if (!failure) continue;
+    // Ranks that cannot agree on who reports do not all report at once.
     if (line == nullptr) std::this_thread::sleep_for(std::min(job_rank() * 100ms, 1000ms));
-    end_job(verdict->rank, verdict->reason.c_str());
+    end_job(failure->rank, failure->reason.c_str());
   }
 }
 
-std::optional<Verdict> MpiWatchdog::look(double elapsed) {
+std::optional<JobFailure> MpiWatchdog::check(double elapsed) {
   const std::lock_guard lock(mutex_);
   try {
     for (WaitView& view : views_) {
-      auto verdict = view.look(elapsed, time_limit_, line_);
-      if (verdict) return verdict;
+      auto failure = view.check(elapsed, time_limit_, line_);
+      if (failure) return failure;
     }
   } catch (const std::bad_alloc&) {
-    // There may be memory at the next look.
+    // Retried at the next check.
   }
   return std::nullopt;
 }
@@ -131,10 +131,10 @@ void MpiWatchdog::handle(const ControlMessage& message) {
   const std::lock_guard lock(mutex_);
   (line_.socket->is_on_this_host(message.from) ? line_.reaches_host : line_.reaches_others) = true;
   switch (message.kind) {
-    case ControlKind::ask: answer(message); break;
-    case ControlKind::tell:
+    case ControlKind::query: answer(message); break;
+    case ControlKind::reply:
       for (WaitView& view : views_) {
-        if (view.comm()->id() == message.comm) view.hear(message);
+        if (view.comm()->id() == message.comm) view.handle_reply(message);
       }
       break;
     case ControlKind::claim: claimed_by_ = std::min<int>(claimed_by_, message.from); break;
@@ -148,17 +148,17 @@ std::uint64_t MpiWatchdog::begun_on(std::uint64_t comm) const {
   for (const auto& [id, begun] : freed_) {
     if (id == comm) return begun;
   }
-  return has_forgotten_ ? all_begun : 0;
+  return has_dropped_ ? all_begun : 0;
 }
 
-void MpiWatchdog::answer(const ControlMessage& question) {
+void MpiWatchdog::answer(const ControlMessage& query) {
   ControlMessage answer;
-  answer.kind = ControlKind::tell;
-  answer.comm = question.comm;
-  answer.member = question.member;
-  // In this order: a rank that has left begins nothing more.
+  answer.kind = ControlKind::reply;
+  answer.comm = query.comm;
+  answer.member = query.member;
+  // In this order: a rank that has left begins no more calls.
   answer.phase = phase();
-  answer.begun = begun_on(question.comm);
+  answer.begun = begun_on(query.comm);
   for (const WaitView& view : views_) {
     const WatchedComm::Wait wait = view.comm()->wait();
     if (wait.number % 2 == 0) continue;
@@ -166,14 +166,14 @@ void MpiWatchdog::answer(const ControlMessage& question) {
     call.copy(answer.call.data(), answer.call.size() - 1);
     break;
   }
-  line_.socket->send(question.from, answer);
+  line_.socket->send(query.from, answer);
 }
 
 bool MpiWatchdog::may_report() noexcept {
   const auto line = socket();
   if (claimed_.exchange(true)) return false;
   if (line == nullptr) return true;
-  // Whoever has claimed it before may have printed already, so its claim must not go unseen.
+  // An earlier claimant may have printed already, so read all pending claims first.
   for (ControlMessage message; line->receive(message, 0ms);) handle(message);
   if (claimed_by_ != nobody) return false;
   ControlMessage claim;
@@ -181,7 +181,7 @@ bool MpiWatchdog::may_report() noexcept {
   for (int rank = 0; rank < line->size(); ++rank) {
     if (rank != line->rank()) line->send(rank, claim);
   }
-  // Claims that cross are settled by rank. The thread that receives them may be this one.
+  // Of simultaneous claims, the lowest rank wins. This may be the thread that receives them.
   const auto until = Clock::now() + claim_time;
   for (auto now = Clock::now(); now < until; now = Clock::now()) {
     ControlMessage message;

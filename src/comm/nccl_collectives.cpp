@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-/// NCCL can do this reduction by itself.
+/// NCCL supports this reduction.
 bool is_native(DType dtype, ReduceOp op) {
   if (dtype == DType::i16 || dtype == DType::u16) return false;
   if (op == ReduceOp::sum) return true;

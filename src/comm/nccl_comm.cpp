@@ -25,10 +25,9 @@ std::string timeout_text(const char* what) {
                      what, wait_limit().count());
 }
 
-/// ncclCommInitRank within the time limit. It blocks until all ranks have called it, and until then
-/// there is no communicator to abort; a non-blocking one would stay so in every later call, which
-/// costs each of them a change of threads. So a thread of its own makes the call, and is left
-/// behind if a rank does not come.
+/// ncclCommInitRank with a time limit. It blocks until all ranks have called it, without a
+/// communicator to abort; a nonblocking communicator would make every later call switch threads. So
+/// a separate thread makes the call, and is abandoned if a rank is missing.
 ncclComm_t init_rank(ncclUniqueId id, Transport& host, Device device) {
   struct Result {
     ncclComm_t comm = nullptr;
@@ -63,7 +62,7 @@ ncclComm_t init_rank(ncclUniqueId id, Transport& host, Device device) {
 
 NcclComm::NcclComm(ncclUniqueId id, const std::shared_ptr<Transport>& host, Device device)
     : host_(host) {
-  Stream::current(device);  // makes the GPU the current one
+  Stream::current(device);  // makes the GPU current
   comm_ = init_rank(id, *host, device);
   NcclWatchdog::instance().add(this);
 }
@@ -75,7 +74,7 @@ NcclComm::NcclComm(ncclComm_t comm, const NcclComm& parent) : host_(parent.host_
 NcclComm::~NcclComm() {
   NcclWatchdog::instance().remove(this);
   if (broken_) return;
-  // Destroying waits for what is under way, which with an error on its way may never end.
+  // ncclCommDestroy waits for calls in progress, which may never end during unwinding.
   if (std::uncaught_exceptions() > 0) {
     ncclCommAbort(comm_);
   } else {
@@ -101,14 +100,14 @@ void NcclComm::fail(const char* name, ncclResult_t code, bool aborting) {
   throw_reason();
 }
 
-void NcclComm::give_up(const std::string& reason, bool timed_out) noexcept {
+void NcclComm::abort_with(const std::string& reason, bool timed_out) noexcept {
   {
     const std::lock_guard lock(mutex_);
     if (broken_ || !reason_.empty()) return;
     try {
       reason_ = reason;
     } catch (const std::bad_alloc&) {
-      // That it is broken must do.
+      // Without memory there is no reason text.
     }
     timed_out_ = timed_out;
   }
@@ -117,7 +116,7 @@ void NcclComm::give_up(const std::string& reason, bool timed_out) noexcept {
 }
 
 void NcclComm::check(std::chrono::duration<double> waited) {
-  // Once is enough: what is still on the GPU can be saved.
+  // Throw only once, so that the caller can still save data from the GPU.
   if (broken_ && std::exchange(told_, true)) return;
   leave_if_broken();
   host_->throw_if_failed();
@@ -127,7 +126,7 @@ void NcclComm::check(std::chrono::duration<double> waited) {
     abort(fmt::format("NCCL: {} ({}); a peer may be lost", ncclGetErrorString(state),
                       ncclGetLastError(comm_)));
   } else if (waited > wait_limit()) {
-    give_up(timeout_text("waited for other ranks"), true);
+    abort_with(timeout_text("waited for other ranks"), true);
   }
   if (broken_) told_ = true;
   leave_if_broken();
@@ -137,7 +136,7 @@ void NcclComm::check_host() noexcept {
   std::int64_t since = busy_since_.load(std::memory_order_relaxed);
   if (since <= 0 || Clock::duration(now() - since) < wait_limit()) return;
   if (!busy_since_.compare_exchange_strong(since, -1)) return;
-  give_up(timeout_text("a call of NCCL blocked"), true);
+  abort_with(timeout_text("an NCCL call blocked"), true);
 }
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 #pragma once
 
-// A communicator of NCCL, watched. The only file that includes <nccl.h>; only nccl_*.cpp use it.
+// An NCCL communicator with a time limit. The only file that includes <nccl.h>; only nccl_*.cpp use
+// it.
 
 #include "core/cuda_device.hpp"
 
@@ -16,40 +17,40 @@
 
 namespace weft::detail {
 
-/// NCCL by itself waits for ever for a peer that does not come. Here nothing does: making a
-/// communicator has a time limit, the host's waits for the GPU look at NCCL's own errors and at the
-/// clock (WaitGuard), and a thread beside looks after calls that block the host. Either aborts the
-/// communicator, which ends its kernels on this rank; every later call says why. Peers see a closed
-/// connection, or the clock.
+/// NCCL blocks forever if a peer disappears; this class bounds every wait. Creating a communicator
+/// has a time limit, waits of the host for the GPU check NCCL's errors and the time (WaitGuard),
+/// and NcclWatchdog checks calls that block the host. On failure the communicator is aborted, which
+/// ends its kernels on this rank; later calls throw the reason. Peers see a closed connection or
+/// time out.
 class NcclComm final : public WaitGuard {
  public:
   /// The communicator of all ranks that pass the same id. Failures of `host` end waits too.
   NcclComm(ncclUniqueId id, const std::shared_ptr<Transport>& host, Device device);
-  /// Takes over a communicator that was split off.
+  /// Takes ownership of a communicator that was split off.
   NcclComm(ncclComm_t comm, const NcclComm& parent);
   ~NcclComm() override;
 
-  /// Calls f(communicator), which returns NCCL's code; throws CommError with NCCL's own words.
+  /// Calls f(communicator), which returns NCCL's code; throws CommError with NCCL's error text.
   template <class F>
   void call(const char* name, F f) {
     leave_if_broken();
     busy_since_.store(now(), std::memory_order_relaxed);
     const ncclResult_t code = f(comm_);
-    // From here on the thread beside leaves it alone, unless it has begun to abort it.
+    // From here on the watchdog does not abort it, unless it has already begun to.
     const bool aborting = busy_since_.exchange(0) < 0;
     if (code != ncclSuccess || aborting) [[unlikely]]
       fail(name, code, aborting);
   }
 
-  /// Ends everything under way on this rank.
-  void abort(const std::string& reason) noexcept { give_up(reason, false); }
+  /// Ends all calls in progress on this rank.
+  void abort(const std::string& reason) noexcept { abort_with(reason, false); }
   void check(std::chrono::duration<double> waited) override;
-  /// Aborts if a call has blocked this rank's host for too long. From any thread.
+  /// Aborts if a call has blocked the host for too long. May be called from any thread.
   void check_host() noexcept;
 
  private:
   static std::int64_t now();
-  void give_up(const std::string& reason, bool timed_out) noexcept;
+  void abort_with(const std::string& reason, bool timed_out) noexcept;
   void leave_if_broken() const {
     if (broken_.load(std::memory_order_relaxed)) [[unlikely]]
       throw_reason();
@@ -59,10 +60,10 @@ class NcclComm final : public WaitGuard {
 
   std::shared_ptr<Transport> host_;
   ncclComm_t comm_ = nullptr;
-  /// Nanoseconds; 0 when no call is under way, negative when it is being aborted.
+  /// Nanoseconds; 0 without a call in progress, negative while it is being aborted.
   std::atomic<std::int64_t> busy_since_ = 0;
   std::atomic<bool> broken_ = false;
-  bool told_ = false;         // to a wait for the GPU
+  bool told_ = false;         // a wait for the GPU has thrown the reason
   mutable std::mutex mutex_;  // guards the rest
   std::string reason_;
   bool timed_out_ = false;

@@ -129,7 +129,7 @@ class NcclTransport final : public Transport {
   Ticket join();
   Event& event(std::uint64_t number) { return events_[number % events_.size()]; }
 
-  /// Exchanges parts with all peers, in a group; this rank's own are copied.
+  /// Exchanges parts with all peers in a group, and copies this rank's own.
   Ticket exchange(ConstBufferRef in, const Parts& sent, BufferRef out, const Parts& received,
                   CallMode mode);
 
@@ -143,7 +143,7 @@ class NcclTransport final : public Transport {
   std::unique_ptr<NcclComm> comm_;
   Device device_;
   Stream side_stream_;
-  std::shared_ptr<Transport> self_;  // messages to oneself
+  std::shared_ptr<Transport> self_;  // messages to this rank itself
   std::vector<Message> collected_;   // until flush
   Event forked_;
   std::uint64_t joined_ = 0;

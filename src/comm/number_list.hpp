@@ -9,7 +9,7 @@
 namespace weft::detail {
 
 /// Lists those numbers below `end` for which contains(number) holds as "0-2, 5", by calls of
-/// append(separator, number). Takes no memory itself.
+/// append(separator, number). Does not allocate.
 template <class Contains, class Append>
 void list_numbers(int end, Contains contains, Append append) {
   const char* separator = "";
@@ -24,7 +24,7 @@ void list_numbers(int end, Contains contains, Append append) {
   }
 }
 
-/// The same for ascending numbers.
+/// Ascending numbers as "0-2, 5".
 inline std::string list_of(const std::vector<int>& numbers) {
   std::string text;
   list_numbers(

@@ -8,8 +8,7 @@
 
 namespace weft::detail {
 
-/// How many threads OpenMP uses for this rank while the object lives. What the user has set is left
-/// alone.
+/// Sets the number of OpenMP threads of this rank for its lifetime, unless OMP_NUM_THREADS is set.
 class OpenMpThreads {
  public:
 #if defined(_OPENMP)
@@ -18,7 +17,7 @@ class OpenMpThreads {
     before_ = omp_get_max_threads();
     omp_set_num_threads(threads);
   }
-  // Only then: the first setting in a thread takes memory, and OpenMP ends the program without it.
+  // Only if it was set: the first call in a thread allocates, and OpenMP aborts without memory.
   ~OpenMpThreads() {
     if (before_ > 0) omp_set_num_threads(before_);
   }

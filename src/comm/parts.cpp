@@ -26,7 +26,7 @@ Parts::Parts(std::vector<index_t> counts, std::vector<index_t> offsets)
 void Parts::make_even(int ranks, index_t count) {
   index_t extent = 0;
   require(count >= 0 && !__builtin_mul_overflow(count, ranks, &extent),
-          "Parts: {} parts of {} elements is not a size that memory can have", ranks, count);
+          "Parts: {} parts of {} elements is not a valid size", ranks, count);
   counts_.assign(static_cast<std::size_t>(ranks), count);
   offsets_.resize(counts_.size());
   for (int rank = 0; rank < ranks; ++rank) offsets_[static_cast<std::size_t>(rank)] = rank * count;

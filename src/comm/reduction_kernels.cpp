@@ -56,7 +56,7 @@ struct BitXor {
 template <class T>
 inline constexpr bool is_small_float = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-/// What elements of type T are combined in.
+/// The type in which elements of type T are combined.
 template <class T>
 using Wide = std::conditional_t<is_small_float<T>, float, T>;
 
@@ -64,8 +64,8 @@ using Wide = std::conditional_t<is_small_float<T>, float, T>;
 
 template <class T>
 struct RankPointers {
-  const T* in[most_gpu_inputs];
-  T* out[most_gpu_inputs];
+  const T* in[max_gpu_inputs];
+  T* out[max_gpu_inputs];
 };
 
 template <class T, class Op>
@@ -89,7 +89,7 @@ template <class T, class Op>
 void combine_typed(Cpu, Op op, std::span<const void* const> inputs, std::span<void* const> outputs,
                    index_t count) {
   if constexpr (!is_small_float<T>) {
-    // Two ranks are the common case, and worth a single pass over memory.
+    // Two inputs are the common case, done in a single pass over memory.
     if (inputs.size() == 2 && outputs.size() <= 2) {
       const T* a = static_cast<const T*>(inputs[0]);
       const T* b = static_cast<const T*>(inputs[1]);
@@ -123,7 +123,7 @@ void combine_typed(Cpu, Op op, std::span<const void* const> inputs, std::span<vo
 
 #endif
 
-/// Calls f with the function object of an op that T has.
+/// Calls f with the function object of an op that T supports.
 template <class T, class F>
 void with_op(ReduceOp op, F f) {
   constexpr bool complex = !std::is_same_v<T, KernelType<T>>;

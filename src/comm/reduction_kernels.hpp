@@ -6,8 +6,8 @@
 
 namespace weft::kernels {
 
-/// Pointers to so many ranks' memory fit the arguments of a kernel.
-inline constexpr int most_gpu_inputs = 128;
+/// The most input pointers that fit the arguments of a GPU kernel.
+inline constexpr int max_gpu_inputs = 128;
 
 /// outputs[*][i] = inputs[0][i] op inputs[1][i] op ... for i < count, always in that order. 16-bit
 /// floats are combined in float and rounded once. An output may be one of the inputs.

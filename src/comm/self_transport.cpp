@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-/// A world of one rank: collectives are copies, messages go to oneself.
+/// A single rank: collectives are copies, messages go to the rank itself.
 class SelfTransport final : public Transport {
  public:
   SelfTransport() : Transport(0, 1) {}
@@ -63,13 +63,12 @@ class SelfTransport final : public Transport {
     if (!test(ticket)) {
       abandon(ticket);
       throw CommError(
-          "a message to oneself waits for its other half, which this rank would have to start "
-          "first");
+          "a message to this rank itself has no matching send or receive; start that one first");
     }
   }
   void abandon(const Ticket& ticket) noexcept override {
     if (test(ticket)) return;
-    // Its memory is the caller's again.
+    // The caller may release its memory.
     sends_.clear();
     recvs_.clear();
   }

@@ -1,4 +1,4 @@
-// What a rank does in a collective once all ranks have announced it.
+// The work of a rank in a collective that all ranks have announced.
 
 #include <weft/core/error.hpp>
 
@@ -12,14 +12,14 @@
 namespace weft::detail {
 namespace {
 
-/// The number of elements is the same on all ranks.
+/// All ranks must have the same number of elements.
 bool has_one_count(const CollectiveCall& call) {
   return call.eager ||
          (call.in_parts == nullptr && call.out_parts == nullptr && call.reader == nullptr);
 }
 
-/// A tag has room for half of a large count, so that the rest is compared apart. Not of calls whose
-/// data is in the slot: there it would cost another cache line of each peer.
+/// A tag holds only 32 bits of a count, so that counts are compared as well. Not for calls with
+/// data in the slot: it would cost another cache line of each peer.
 bool same_calls(const Slot& mine, const Slot& theirs) {
   if (mine.tag != theirs.tag) return false;
   return mine.call.eager || !has_one_count(mine.call) || mine.call.in.count == theirs.call.in.count;
@@ -45,10 +45,10 @@ Fingerprint fingerprint_of(const CollectiveCall& call) {
 
 }  // namespace
 
-/// Ranks that do not make the same call are told so before one reads or writes beyond the end of
-/// another's memory. (Lengths of single parts are compared apart.)
+/// Different tags reveal ranks that make different calls before one accesses memory beyond the end
+/// of another's buffer. (Lengths of single parts are compared separately.)
 std::uint64_t ThreadTransport::tag_of(const CollectiveCall& call) {
-  static_assert(call_kinds <= 16 && most_thread_ranks <= 1 << 12);
+  static_assert(call_kinds <= 16 && max_thread_ranks <= 1 << 12);
   std::uint64_t tag = has_one_count(call) ? static_cast<std::uint32_t>(call.in.count) : 0;
   const auto append = [&](auto field, int bits) {
     tag = tag << bits | static_cast<std::uint64_t>(field);
@@ -69,7 +69,7 @@ void ThreadTransport::require_same_call(std::uint64_t sequence) {
   for (int peer = 0; peer < size(); ++peer) same = same && same_calls(mine, slot(peer, sequence));
   if (same) [[likely]]
     return;
-  // The same two calls on all ranks.
+  // All ranks name the same two calls.
   const Slot& first = slot(0, sequence);
   int other = 1;
   while (same_calls(first, slot(other, sequence))) ++other;
@@ -87,7 +87,7 @@ void ThreadTransport::require_same_part(int peer, index_t theirs, index_t mine) 
 void ThreadTransport::work(const CollectiveCall& call, std::uint64_t sequence) {
   require_same_call(sequence);
   if (call.eager) {
-    // Where it has stopped, memory of calls that were let go must not be written.
+    // After a failure, memory of abandoned calls must not be written.
     if (!job().stopped()) work_eagerly(call, sequence);
     return;
   }
@@ -152,7 +152,7 @@ void ThreadTransport::work_on_memory(const CollectiveCall& call, std::uint64_t s
   }
 }
 
-/// Each rank reduces one slice and writes it to all who want it: nothing is read or written twice.
+/// Each rank reduces one slice and writes it to all receivers: nothing is read or written twice.
 void ThreadTransport::reduce_slice(const CollectiveCall& call, std::uint64_t sequence) {
   const index_t line = 64 / std::gcd(index_t{64}, size_of(call.in.dtype));
   const index_t lines = (call.in.count + line - 1) / line;
@@ -183,7 +183,7 @@ void ThreadTransport::reduce_part(const CollectiveCall& call, std::uint64_t sequ
 
 void ThreadTransport::collect_parts(const CollectiveCall& call, std::uint64_t sequence) {
   for (int step = 0; step < size(); ++step) {
-    // Each rank begins with another peer, so that they do not all read from the same one.
+    // Each rank starts with a different peer, so that they do not all read from the same one.
     const int peer = (rank() + step) % size();
     const CollectiveCall& theirs = slot(peer, sequence).call;
     if (call.reader != nullptr) {

@@ -11,8 +11,8 @@
 namespace weft::detail {
 namespace {
 
-/// How long others wait for the text of an error that was announced. Unwinding takes far less,
-/// unless the program catches the error and goes on.
+/// How long other ranks wait for the text of an announced error. Unwinding takes far less, unless
+/// the program catches the error and continues.
 constexpr std::chrono::duration<double> grace(1.0);
 
 }  // namespace
@@ -48,11 +48,11 @@ int ThreadJob::failed_rank() {
 }
 
 void ThreadJob::rethrow(int me) {
-  heard_ = true;
+  reported_ = true;
   Waiter waiter(true);
   while (state_ == State::announced) {
     const int rank = failed_rank();
-    // A call while the error is still on its way, from a destructor, must not take its place.
+    // A call in a destructor during unwinding must not replace the propagating error.
     if (rank == me && std::uncaught_exceptions() > 0) {
       throw AbortedError(me, unfinished_call_text);
     }

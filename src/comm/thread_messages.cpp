@@ -36,7 +36,7 @@ void ThreadTransport::progress_messages() {
         if (job().stopped()) break;
         const ConstBufferRef from = mailbox.front();
         sent = from.bytes();
-        if (sent == expected_bytes) take(mailbox, peer, from, expected);
+        if (sent == expected_bytes) receive(mailbox, peer, from, expected);
         mailbox.pop();
       }
       ++queue.arrived;
@@ -49,8 +49,8 @@ void ThreadTransport::progress_messages() {
   }
 }
 
-void ThreadTransport::take(Mailbox& mailbox, int peer, ConstBufferRef from,
-                           const ExpectedMessage& expected) {
+void ThreadTransport::receive(Mailbox& mailbox, int peer, ConstBufferRef from,
+                              const ExpectedMessage& expected) {
   const auto get = [&] {
     if (expected.reader != nullptr) {
       expected.reader->read(peer, from.data);

@@ -16,7 +16,7 @@ ConstBufferRef Mailbox::front() {
 }
 
 void Mailbox::pop() {
-  // Under the lock, since a sender that enlarges the ring relies on what has been taken.
+  // Under the lock, since a sender that enlarges the ring relies on taken().
   const std::lock_guard lock(mutex_);
   taken_.fetch_add(1, std::memory_order_release);
 }

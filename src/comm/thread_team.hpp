@@ -1,7 +1,7 @@
 #pragma once
 
-// What the ranks of a thread team share. Everything here outlives each rank's own memory, and is
-// written by one thread and read by others through acquire and release.
+// Memory shared by the ranks of a thread team. One thread writes each object and others read it,
+// ordered by acquire and release.
 
 #include <weft/comm/stats.hpp>
 #include <weft/core/stream.hpp>
@@ -19,12 +19,12 @@
 
 namespace weft::detail {
 
-/// What a rank brings to a collective.
+/// The arguments of a rank in a collective.
 struct CollectiveCall {
   CallKind kind = CallKind::barrier;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
-  /// The data travels in the slot itself; peers do not touch `in` and `out`.
+  /// The data is in the slot itself; peers do not access `in` and `out`.
   bool eager = false;
   ConstBufferRef in = {};
   BufferRef out = {};
@@ -32,12 +32,11 @@ struct CollectiveCall {
   const Parts* in_parts = nullptr;
   /// How `out` is divided (all_gather, gather, all_to_all).
   const Parts* out_parts = nullptr;
-  /// Takes the place of copying parts in an all_to_all.
+  /// Reads instead of copying parts in an all_to_all.
   PeerReader* reader = nullptr;
 };
 
-/// The collectives that may be under way at once. A rank that starts one more first completes the
-/// oldest.
+/// The most collectives in progress. A rank that starts one more first completes the oldest.
 inline constexpr std::uint64_t collective_depth = 8;
 
 /// Where a rank announces a collective. The number, and as much of the data as fits, share a cache
@@ -45,32 +44,32 @@ inline constexpr std::uint64_t collective_depth = 8;
 struct alignas(64) Slot {
   /// One more than the sequence number of the collective announced here.
   std::atomic<std::uint64_t> number{0};
-  /// How many collectives the rank had worked through when it announced this one.
+  /// Number of collectives that the rank had worked through when it announced this one.
   std::uint64_t worked = 0;
-  /// What all ranks must have in common: see ThreadTransport::tag_of.
+  /// Must be equal on all ranks: see ThreadTransport::tag_of.
   std::uint64_t tag = 0;
   std::array<std::byte, 488> payload;
   CollectiveCall call;
-  /// On a GPU, where kernels run later than the ranks that issue them: when the rank's memory is
-  /// ready for its peers, and when it is done with theirs.
+  /// For GPU memory, since kernels run after they are issued: the rank's memory is ready for its
+  /// peers; the rank is done with theirs.
   Event ready;
   Event done;
 };
 
 struct alignas(128) RankBoard {
   std::array<Slot, collective_depth> slots;
-  /// How many collectives the rank has worked through: it reads and writes peers' memory for none
-  /// of these any more.
+  /// Number of collectives that the rank has worked through: it no longer accesses peers' memory
+  /// for them.
   alignas(128) std::atomic<std::uint64_t> worked{0};
-  /// The rank is reading or writing memory of its peers.
+  /// The rank is accessing memory of its peers.
   alignas(128) std::atomic<bool> busy{false};
 };
 
-/// Messages from one rank to another, in order. The sender's memory is read by the receiver.
+/// Messages from one rank to another, in order. The receiver reads the sender's memory.
 class alignas(128) Mailbox {
  public:
-  /// On a GPU: when the messages posted so far are there to be read, and when those taken so far
-  /// have been. Of the latest only, which is never too early.
+  /// For GPU memory: all messages posted so far are ready; all messages taken so far have been
+  /// read. Only the latest event is kept, which implies the earlier ones.
   Event ready;
   Event read;
 
@@ -79,7 +78,7 @@ class alignas(128) Mailbox {
   bool has_message() const { return posted_.load(std::memory_order_acquire) > taken(); }
   ConstBufferRef front();
   void pop();
-  /// How many messages the receiver is done with.
+  /// Number of messages that the receiver has read.
   std::uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
 
  private:
@@ -90,7 +89,7 @@ class alignas(128) Mailbox {
 };
 
 struct ThreadTeam {
-  /// `members` are their ranks in the job, by which failures are reported.
+  /// `members` are job ranks, which errors name.
   ThreadTeam(std::vector<int> members, std::shared_ptr<ThreadJob> shared_job);
 
   int size() const { return static_cast<int>(job_ranks.size()); }
@@ -104,7 +103,7 @@ struct ThreadTeam {
   std::shared_ptr<ThreadJob> job;
   std::unique_ptr<RankBoard[]> boards;
   std::unique_ptr<Mailbox[]> mailboxes;
-  /// Where the first rank of a new team leaves it for the others, while all ranks split.
+  /// The first rank of a new team stores it here for the others during a split.
   std::vector<std::shared_ptr<ThreadTeam>> split_off;
 };
 

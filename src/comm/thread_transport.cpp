@@ -16,8 +16,8 @@
 namespace weft::detail {
 namespace {
 
-/// A message that takes no memory: a wait must not end by another error while peers still read what
-/// the caller would then release.
+/// A text without allocation: a wait must not end with an allocation error while peers still read
+/// memory that the caller would then release.
 class ShortText {
  public:
   template <class... Parts>
@@ -52,7 +52,7 @@ void ThreadTransport::wait_until(const Ticket& ticket, Done done) {
     progress_all();
     const bool complete = done();
     if (!complete && !waiter.pause()) continue;
-    // Also after completion: a peer that saw a failure has skipped its share of the work.
+    // Also after completion: a peer that saw a failure skipped its share of the work.
     throw_if_failed();
     if (complete) return;
     fail_if_departed(ticket);
@@ -73,7 +73,7 @@ std::string_view ThreadTransport::call_of(const Ticket& ticket) {
     case receiving: return to_string(CallKind::recv);
     default: break;
   }
-  // Collectives are worked in order: it is the first of those that are under way.
+  // Collectives are worked on in order: the first incomplete one.
   return to_string(slot(rank(), std::min(worked_, ticket.id - 1)).call.kind);
 }
 
@@ -95,13 +95,13 @@ void ThreadTransport::fail_if_departed(const Ticket& ticket) {
   if (!job().anyone_departed()) [[likely]]
     return;
   for (int peer = 0; peer < size(); ++peer) {
-    // In this order: what a rank did before it departed is no failure.
+    // In this order: calls that a rank made before it left are not failures.
     if (!job().has_departed(job_rank(peer)) || !waits_for(peer, ticket)) continue;
     ShortText text;
     text.append("it left the program while rank ", job_rank(), " was waiting for it in ",
                 call_of(ticket));
     job().raise(job_rank(peer), text.view());
-    leave();
+    throw_failure();
   }
 }
 
@@ -123,14 +123,14 @@ void ThreadTransport::time_out(const Ticket& ticket) {
   throw TimeoutError(std::string(text.view()));
 }
 
-void ThreadTransport::leave() {
+void ThreadTransport::throw_failure() {
   quiesce();
   job().rethrow(job_rank());
 }
 
 void ThreadTransport::quiesce() noexcept {
-  // The caller will release its memory. Whoever marked itself busy before it could see that the job
-  // has stopped is still copying; everyone else sees it before touching anything.
+  // The caller will release its memory. Peers that marked themselves busy before they could see
+  // that the job has stopped are still copying; all others see it before they access memory.
   for (int peer = 0; peer < size(); ++peer) {
     Waiter waiter(oversubscribed_);
     while (peer != rank() && team_->board(peer).busy.load()) waiter.pause();
@@ -142,7 +142,7 @@ void ThreadTransport::quiesce() noexcept {
 
 void ThreadTransport::stop(std::string_view reason) noexcept {
   job().raise(job_rank(), reason);
-  // All of them: the call that this rank waits in may be another's.
+  // In all transports: this rank may wait in a call of another one.
   for (ThreadTransport* transport : *siblings_) transport->quiesce();
 }
 
@@ -184,8 +184,8 @@ Ticket ThreadTransport::begin(const CollectiveCall& call, CallMode mode) {
 }
 
 void ThreadTransport::prefetch_next_slot(index_t bytes) {
-  // The peers still hold its cache lines. Fetching them back while waiting costs nothing; fetching
-  // them one after the other when the next call stores into them would.
+  // The peers still hold its cache lines. Prefetching them while waiting is free; otherwise the
+  // stores of the next call would miss one after the other.
   constexpr index_t line = 64;
   auto* next = reinterpret_cast<std::byte*>(&slot(rank(), announced_));
   for (index_t at = 0; at < bytes + line; at += line) __builtin_prefetch(next + at, 1);
@@ -234,8 +234,8 @@ void ThreadTransport::progress() {
     }
     if (expecting_ > 0) progress_messages();
   } catch (const std::bad_alloc&) {
-    // This rank has not done its share, so that nobody can go on; nor can this one before the
-    // others have let go.
+    // This rank has not done its share, so no rank can continue; and this one must wait until the
+    // others no longer access its memory.
     stop(no_memory_text);
     throw;
   } catch (const std::exception& error) {
@@ -284,13 +284,13 @@ std::shared_ptr<Transport> ThreadTransport::split(int color, int key) {
 }
 
 void require_thread_ranks(int ranks) {
-  require(ranks >= 1 && ranks <= most_thread_ranks, "{} ranks cannot run on threads: 1 to {} can",
-          ranks, most_thread_ranks);
+  require(ranks >= 1 && ranks <= max_thread_ranks,
+          "the number of thread ranks must be 1 to {}, got {}", max_thread_ranks, ranks);
 }
 
 std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks) {
   require_thread_ranks(ranks);
-  wait_limit();  // complains here, rather than where a rank waits
+  wait_limit();  // throws here, not in a wait
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
   const auto team = std::make_shared<ThreadTeam>(members, std::make_shared<ThreadJob>(ranks));
@@ -308,8 +308,8 @@ void depart_from_team(Transport& transport) noexcept {
   rank.job().depart(rank.job_rank());
 }
 
-void throw_unheard_failure(Transport& transport) {
-  static_cast<ThreadTransport&>(transport).job().throw_if_unheard();
+void throw_unreported_failure(Transport& transport) {
+  static_cast<ThreadTransport&>(transport).job().throw_if_unreported();
 }
 
 }  // namespace weft::detail

@@ -14,19 +14,18 @@
 
 namespace weft::detail {
 
-/// More is a mistyped number rather than a machine; and every pair of ranks has a mailbox.
-inline constexpr int most_thread_ranks = 1024;
+/// A larger number is a mistake; and every pair of ranks has a mailbox.
+inline constexpr int max_thread_ranks = 1024;
 
-/// Throws unless a team can have so many.
+/// Throws unless a team can have this many ranks.
 void require_thread_ranks(int ranks);
 /// Transports of `ranks` threads of this process, one per rank.
 std::vector<std::shared_ptr<Transport>> make_thread_team(int ranks);
 
-/// Tells the others that the rank of one of these transports makes no more calls: who still waits
-/// for it fails.
+/// Marks that the rank of this transport makes no more calls: ranks that still wait for it fail.
 void depart_from_team(Transport& transport) noexcept;
-/// When all ranks have left: throws what one of them gave up for with abort(), if nobody has heard.
-void throw_unheard_failure(Transport& transport);
+/// When all ranks have left: throws the reason of an abort() that no rank has thrown.
+void throw_unreported_failure(Transport& transport);
 
 inline bool on_gpu(Device device) { return device.kind == DeviceKind::cuda; }
 
@@ -47,8 +46,8 @@ struct ExpectedMessages {
   const ExpectedMessage& front() const { return messages[arrived]; }
 };
 
-/// Marks that this rank touches peers' memory, so that none of them releases it: see
-/// ThreadTransport::leave.
+/// Marks that this rank accesses peers' memory, so that none of them releases it: see
+/// ThreadTransport::quiesce.
 class BusyMark {
  public:
   explicit BusyMark(std::atomic<bool>& busy) : busy_(busy) { busy_.store(true); }
@@ -62,18 +61,18 @@ class BusyMark {
 
 class ThreadTransport;
 
-/// All transports of one rank. While it waits in one of them it must do its share in the others
-/// too, or ranks that wait in different orders would wait for each other.
+/// All transports of one rank. While it waits in one of them it must progress the others, or ranks
+/// that wait in different orders would deadlock.
 using RankTransports = std::vector<ThreadTransport*>;
 
 /// Ranks are threads of one process, and read each other's memory directly.
 ///
-/// A collective has two moments: a rank *announces* it in its slot, and once all have, it *works*:
-/// it does its own share of reading peers' memory, and of writing it. The call is complete when all
-/// ranks have worked, or, if the data travelled in the slots, when this one has.
+/// A collective has two phases: a rank *announces* it in its slot; once all ranks have, it *works*:
+/// it does its share of reading and writing peers' memory. The call is complete when all ranks have
+/// worked, or, if the data is in the slots, when this one has.
 ///
-/// On a GPU the same happens, but working is issuing work to this rank's stream. Ranks do not wait
-/// for the GPU; their streams wait for each other's events.
+/// On a GPU, working means issuing work to this rank's stream. Ranks do not wait for the GPU; their
+/// streams wait for each other's events.
 class ThreadTransport final : public Transport {
  public:
   ThreadTransport(std::shared_ptr<ThreadTeam> team, int rank,
@@ -93,9 +92,9 @@ class ThreadTransport final : public Transport {
   ThreadTransport& operator=(const ThreadTransport&) = delete;
 
   std::string_view name() const override { return "thread"; }
-  /// GPU memory is only given to it if all ranks are on the same GPU.
+  /// Comm passes GPU memory only if all ranks are on the same GPU.
   bool accepts(Device device) const override {
-    return !on_gpu(device) || size() <= kernels::most_gpu_inputs;
+    return !on_gpu(device) || size() <= kernels::max_gpu_inputs;
   }
   std::shared_ptr<Transport> split(int color, int key) override;
 
@@ -170,7 +169,7 @@ class ThreadTransport final : public Transport {
   }
   void throw_if_failed() override {
     if (job().stopped()) [[unlikely]]
-      leave();
+      throw_failure();
   }
   void abort(const std::string& reason) noexcept override { job().raise(job_rank(), reason); }
 
@@ -186,21 +185,21 @@ class ThreadTransport final : public Transport {
   }
 
   Ticket expect(const ExpectedMessage& expected, int from);
-  /// Announces a collective whose data peers read from where it is.
+  /// Announces a collective whose data peers read in place.
   Ticket begin(const CollectiveCall& call, CallMode mode);
-  /// Announces one whose `bytes` of data go into the slot if there is room.
+  /// Announces a collective whose `bytes` of data go into the slot if they fit.
   Ticket begin(CollectiveCall call, index_t bytes, CallMode mode) {
     call.eager =
         call.in.where.host_accessible() && bytes <= static_cast<index_t>(sizeof(Slot::payload));
     return begin(call, mode);
   }
 
-  /// This rank's stream on its GPU, which is remembered.
+  /// This rank's stream; stores the GPU.
   Stream gpu_stream(Device device) {
     gpu_ = device;
     return Stream::current(device);
   }
-  /// What this rank issues from now on waits until peers are done with its memory.
+  /// Makes later work of this rank wait until peers are done with its memory.
   void order_after(const Ticket& ticket);
 
   void prefetch_next_slot(index_t bytes);
@@ -208,15 +207,14 @@ class ThreadTransport final : public Transport {
   bool all_worked(std::uint64_t collectives);
   bool all_announced(std::uint64_t sequence);
 
-  /// Does this rank's share of everything that is ready, here and in its other transports. Never
-  /// waits.
+  /// Does this rank's share of all calls that are ready, in all its transports. Never waits.
   void progress_all() {
     for (ThreadTransport* transport : *siblings_) transport->progress();
   }
   void progress();
   void progress_messages();
-  /// Takes the message at the front of a mailbox.
-  void take(Mailbox& mailbox, int peer, ConstBufferRef from, const ExpectedMessage& expected);
+  /// Receives the message at the front of a mailbox.
+  void receive(Mailbox& mailbox, int peer, ConstBufferRef from, const ExpectedMessage& expected);
   void work(const CollectiveCall& call, std::uint64_t sequence);
   void work_eagerly(const CollectiveCall& call, std::uint64_t sequence);
   void work_on_memory(const CollectiveCall& call, std::uint64_t sequence);
@@ -224,18 +222,18 @@ class ThreadTransport final : public Transport {
   void reduce_part(const CollectiveCall& call, std::uint64_t sequence);
   void collect_parts(const CollectiveCall& call, std::uint64_t sequence);
 
-  /// Waits until done(), for what `ticket` stands for.
+  /// Waits until done(), for the call of `ticket`.
   template <class Done>
   void wait_until(const Ticket& ticket, Done done);
-  /// The call that a ticket waits for, as the program knows it.
+  /// The name of the call that a ticket waits for, as the program made it.
   std::string_view call_of(const Ticket& ticket);
   /// Whether an incomplete call waits for this peer.
   bool waits_for(int peer, const Ticket& ticket);
-  /// Makes it a failure of all ranks if the call waits for a rank that will not come.
+  /// Fails on all ranks if the call waits for a rank that has left.
   void fail_if_departed(const Ticket& ticket);
   [[noreturn]] void time_out(const Ticket& ticket);
-  [[noreturn]] void leave();
-  /// Returns when no peer touches this rank's memory. Only when the job has stopped.
+  [[noreturn]] void throw_failure();
+  /// Returns when no peer accesses this rank's memory. Only when the job has stopped.
   void quiesce() noexcept;
   void stop(std::string_view reason) noexcept;
 
@@ -250,9 +248,9 @@ class ThreadTransport final : public Transport {
 
   std::uint64_t announced_ = 0;
   std::uint64_t worked_ = 0;
-  /// Every rank has worked through at least this many collectives.
+  /// All ranks have worked through at least this many collectives.
   std::uint64_t known_worked_ = 0;
-  /// Ranks below this one have announced the collective that is to be worked next.
+  /// Ranks below this one have announced the next collective to work on.
   int seen_ranks_ = 0;
 
   std::vector<ExpectedMessages> expected_;
@@ -260,7 +258,7 @@ class ThreadTransport final : public Transport {
 
   std::vector<const void*> inputs_;
   std::vector<void*> outputs_;
-  std::optional<Device> gpu_;  // once its memory has been used
+  std::optional<Device> gpu_;  // set when its memory is first used
 };
 
 }  // namespace weft::detail

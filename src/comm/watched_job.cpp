@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "comm/control_socket.hpp"
-#include "comm/gather_from_all.hpp"
+#include "comm/gather_objects.hpp"
 #include "comm/mpi_watchdog.hpp"
 
 #include <unistd.h>
@@ -18,18 +18,17 @@
 namespace weft::detail {
 namespace {
 
-/// The communicator on which ranks begin one collective call: to leave.
+/// Id of the communicator whose only collective call is the end of launch.
 constexpr std::uint64_t end_id = 1;
 
 #if defined(__GLIBC__)
 
-/// Some launchers take a process that calls exit for one that is done.
+/// Some launchers do not treat a process that calls exit(0) as failed.
 void report_exit(int code, void* process) {
-  // A child that the program has forked is none of the job's.
+  // A forked child is not part of the job.
   if (getpid() != *static_cast<pid_t*>(process)) return;
   if (MpiWatchdog::instance().phase() != Phase::running || job_is_ending()) return;
-  const std::string reason =
-      fmt::format("the program called exit({}) before it had left launch", code);
+  const std::string reason = fmt::format("the program called exit({}) inside launch", code);
   end_job(job_rank(), reason.c_str(), code == 0 ? 1 : code);
 }
 
@@ -41,7 +40,7 @@ void report_exits() {
 
 #else
 
-/// Other C libraries do not tell a handler what exit was called with.
+/// Other C libraries do not pass the exit code to handlers.
 void report_exits() {}
 
 #endif
@@ -65,28 +64,28 @@ void WatchedJob::connect(Transport& world, bool one_host) {
     socket = std::make_shared<ControlSocket>(one_host);
     mine = socket->address();
   } catch (const std::runtime_error&) {
-    // No socket, or no random key. The time limit of calls still holds, but nobody knows who is
-    // missing, and at the end of the program nobody waits for a limited time.
+    // No socket, or no random key. The time limit of calls still holds, but missing ranks are not
+    // identified, and the wait at the end of the program is not limited.
     mine.port = 0;
   }
-  std::vector<ControlAddress> all = gather_from_all(world, mine);
+  std::vector<ControlAddress> all = gather_objects(world, mine);
   connected_ = std::all_of(all.begin(), all.end(),
                            [](const ControlAddress& each) { return each.port != 0; });
   if (!connected_) return;
   socket->connect(world.rank(), std::move(all));
   MpiWatchdog::instance().connect(socket);
-  // Whether datagrams arrive at all is known best before somebody is missing.
+  // Find out whether datagrams arrive before a rank is missing.
   for (const int neighbour : {world.rank() + 1, world.rank() - 1}) {
-    ControlMessage question;
-    question.kind = ControlKind::ask;
-    socket->send((neighbour + world.size()) % world.size(), question);
+    ControlMessage query;
+    query.kind = ControlKind::query;
+    socket->send((neighbour + world.size()) % world.size(), query);
   }
 }
 
 WatchedJob::~WatchedJob() {
   wait_.reset();
   MpiWatchdog::instance().remove(end_);
-  // All ranks have left by now. The program may go on with communicators of its own.
+  // All ranks have left. The program may continue with its own communicators.
   MpiWatchdog::instance().enter(Phase::outside);
 }
 

@@ -8,19 +8,19 @@
 
 namespace weft::detail {
 
-/// A rank's time in launch, as the watchdogs of the other ranks see it.
+/// Makes the watchdogs of the other ranks see when this rank enters and leaves launch.
 class WatchedJob {
  public:
-  /// Collective over the transport of all ranks of an MPI job; `one_host` if they all are on one.
+  /// Collective over the ranks of an MPI job. `one_host`: all ranks are on one host.
   WatchedJob(Transport& world, bool one_host);
   ~WatchedJob();
   WatchedJob(const WatchedJob&) = delete;
   WatchedJob& operator=(const WatchedJob&) = delete;
 
-  /// The ranks can settle among them which one reports a failure.
+  /// The ranks can agree on which one reports a failure.
   bool is_connected() const { return connected_; }
-  /// Call when the program's function has returned: from now on, a wait for this rank is an error.
-  /// This rank then waits for the others as long as they answer.
+  /// Call when the launched function has returned: from now on, a wait for this rank is an error.
+  /// This rank then waits for the others as long as they respond.
   void leave(bool failed);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// memcpy, by all threads of this rank if it is worth it.
+/// memcpy; large copies use all threads of this rank.
 void copy_on_host(void* to, const void* from, std::size_t bytes);
 
 }  // namespace weft::detail

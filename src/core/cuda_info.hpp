@@ -1,13 +1,13 @@
 #pragma once
 
-// What is told about CUDA. Defined in cuda/cuda_info.cpp, in builds with CUDA only.
+// Information about CUDA. Defined in cuda/cuda_info.cpp, in builds with CUDA only.
 
 #include <weft/core/device_info.hpp>
 
 namespace weft::detail {
 
 DeviceInfo cuda_device_info(Device device);
-/// Of the runtime and of the driver, such as "13.0"; empty without a driver.
+/// Versions of the runtime and of the driver, such as "13.0"; empty without a driver.
 std::string cuda_runtime_version();
 std::string cuda_driver_version();
 

@@ -18,17 +18,17 @@
 namespace weft::detail {
 namespace {
 
-/// More than these are not named; the addresses are address space only, until they are used.
+/// Further blocks are not described. The table is address space only until it is used.
 constexpr std::size_t most_blocks = std::size_t{1} << 20;
 
 const std::byte* watched_begin = nullptr;
 const std::byte* watched_end = nullptr;
 const DebugBlocks* watched_blocks = nullptr;
 struct sigaction previous = {};
-/// The thread that explains its fault; 0 while none does.
+/// The thread that reports its fault; 0 if none does.
 std::atomic<pid_t> explaining = 0;
 
-/// A text made without memory from the heap and without locks, as a signal handler must.
+/// A text made without heap memory and locks, for a signal handler.
 class Text {
  public:
   Text& operator<<(std::string_view text) {
@@ -80,7 +80,7 @@ void append_rank(Text& text, int rank) {
   }
 }
 
-/// What the processor knows of the access.
+/// The access as the processor reports it.
 struct Access {
   void* instruction = nullptr;
   std::string_view verb = "touches";
@@ -119,12 +119,12 @@ void explain(const std::byte* address, const Access& access) {
     append_rank(text, block->rank);
     text << (block->in_use ? "\n" : ", which has been released\n");
   }
-  text << "weft: touched by the instruction at " << access.instruction << ", called from\n";
+  text << "weft: accessed by the instruction at " << access.instruction << ", called from\n";
   text.write_out();
   void* frames[32];
   if (access.instruction != nullptr) print_backtrace(&access.instruction, 1, STDERR_FILENO);
   const int count = take_backtrace(frames, 32);
-  // Without those of this handler, if it can be seen where they end.
+  // Skip the frames of this handler if they can be identified.
   void** const begin = std::find(frames, frames + count, access.instruction);
   void** const caller = begin == frames + count ? frames : begin + 1;
   print_backtrace(caller, static_cast<int>(frames + count - caller), STDERR_FILENO);
@@ -135,13 +135,13 @@ void explain(const std::byte* address, const Access& access) {
   print_backtrace(block->stack.data(), block->frames, STDERR_FILENO);
 }
 
-/// Lets the fault happen again, or the signal come again, to what was there before.
+/// Restores the previous handler and lets the fault or signal happen again.
 void pass_on(int signal, siginfo_t* info, void* context) {
   if ((previous.sa_flags & SA_SIGINFO) != 0) {
     previous.sa_sigaction(signal, info, context);
   } else if (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
     sigaction(signal, &previous, nullptr);
-    if (info->si_code <= 0) raise(signal);  // it was sent, and no instruction repeats it
+    if (info->si_code <= 0) raise(signal);  // it was sent; no instruction repeats it
   } else {
     previous.sa_handler(signal);
   }
@@ -156,14 +156,13 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (explaining.compare_exchange_strong(other, me)) {
     explain(address, access_of(context));
   } else if (other != me) {
-    // Several ranks make the same mistake at once. The first one ends the program when it has
-    // explained it.
+    // Several threads may fault at once. The first one reports and ends the program.
     for (;;) pause();
   }
   struct sigaction plain = {};
   plain.sa_handler = SIG_DFL;
   sigaction(signal, &plain, nullptr);
-  // Not by returning: another thread's kernel may have opened the memory by now.
+  // Do not return: a kernel of another thread may have made the memory accessible by now.
   raise(signal);
 }
 
@@ -198,7 +197,7 @@ void explain_faults(const std::byte* begin, std::size_t bytes, const DebugBlocks
   watched_begin = begin;
   watched_end = begin + bytes;
   watched_blocks = &blocks;
-  // The first call loads a library, which a handler must not.
+  // The first call loads a library, which a signal handler must not do.
   void* frame = nullptr;
   take_backtrace(&frame, 1);
   struct sigaction action = {};

@@ -16,8 +16,8 @@
 namespace weft::detail {
 namespace {
 
-/// One range of addresses, opened and closed as a whole: which arrays a kernel reads cannot be seen
-/// from outside, and one system call is cheaper than one per array.
+/// One range of addresses, protected as a whole: the arrays of a kernel are not known from outside,
+/// and one system call is cheaper than one per array.
 class DebugArena {
  public:
   DebugArena() {
@@ -50,7 +50,7 @@ class DebugArena {
     if (--users_ == 0) protect(PROT_NONE);
   }
 
-  /// change(block) for the block that has this address.
+  /// Calls change(block) for the block that contains this address.
   template <class Change>
   void update(const void* data, Change change) {
     const std::lock_guard lock(mutex_);
@@ -80,7 +80,7 @@ DebugArena& arena() {
 
 void* debug_allocate(std::size_t bytes) { return arena().allocate(bytes); }
 
-// The addresses stay reserved; only the memory behind them is given back.
+// The addresses stay reserved; only their memory is released.
 void debug_release(void* data, std::size_t bytes) noexcept { madvise(data, bytes, MADV_DONTNEED); }
 
 void debug_lend(void* data, index_t count, std::size_t element_size) noexcept {
@@ -91,7 +91,7 @@ void debug_lend(void* data, index_t count, std::size_t element_size) noexcept {
     block.number = ++lent;
     block.rank = this_rank();
     block.in_use = true;
-    block.frames = take_backtrace(block.stack.data(), DebugBlock::most_frames);
+    block.frames = take_backtrace(block.stack.data(), DebugBlock::max_frames);
     block.label.front() = 0;
   });
 }

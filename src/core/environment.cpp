@@ -37,7 +37,7 @@ bool to_switch(std::string_view name, std::string_view text) {
 }
 
 std::chrono::duration<double> to_seconds(std::string_view name, std::string_view text) {
-  constexpr double most = 1e9;  // nanoseconds in 64 bits hold nine times as much
+  constexpr double most = 1e9;  // fits 64-bit nanoseconds
   const auto seconds = to_number<double>(text);
   if (!seconds || !(*seconds > 0 && *seconds <= most)) {
     refuse_value(name, "a number of seconds above 0 and at most 1e9", text);
@@ -93,7 +93,7 @@ constexpr Variable variables[] = {
      [](Settings& to, std::string_view name, std::string_view text) {
        to.timeout = to_seconds(name, text);
      }},
-    {"WEFT_DEVICE_COMM", "ROUTE", "how GPU memory travels: auto (default), nccl, mpi, staged, none",
+    {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), nccl, mpi, staged, none",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.device_comm = to_route(name, text);
      }},
@@ -101,7 +101,7 @@ constexpr Variable variables[] = {
      [](Settings& to, std::string_view name, std::string_view text) {
        to.gpus = to_gpus(name, text);
      }},
-    {"WEFT_ISA", "v2|v3|v4", "level of x86-64 that kernels use (default: the highest available)",
+    {"WEFT_ISA", "v2|v3|v4", "x86-64 level of kernels (default: the highest available)",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.isa = to_level(name, text);
      }},
@@ -127,7 +127,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string note_on(std::string_view name) {
-  constexpr std::size_t longest = 64;  // no name that long is close to one of ours
+  constexpr std::size_t longest = 64;  // longer names are not close to any of ours
   const Variable* closest = nullptr;
   std::size_t distance = 3;
   for (const Variable& variable : variables) {

@@ -17,7 +17,7 @@ namespace weft::detail {
 /// Looks up an environment variable, like std::getenv.
 using Environment = std::function<const char*(const char*)>;
 
-/// How memory of GPUs travels between ranks, as WEFT_DEVICE_COMM requests it.
+/// The route of GPU memory that WEFT_DEVICE_COMM requests.
 enum class RouteRequest : std::int32_t { automatic, nccl, mpi, staged, none };
 
 /// The values of all variables.

@@ -24,34 +24,35 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 /// Block sizes are rounded up to eight steps per power of two: at most an eighth is wasted, and
-/// arrays of similar size can take over each other's blocks.
+/// arrays of similar size can reuse each other's blocks.
 std::size_t block_size(std::size_t bytes) {
   const std::size_t step = std::max(alignment, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
 }
 
-/// Blocks of so many bytes begin at different places in a page, and have a page more for it.
+/// Blocks of at least this size get different offsets in a page, and an extra page for that; see
+/// PageOffsets (derivative_bench).
 constexpr std::size_t staggered_bytes = 32 << 10;
 
 bool is_staggered(Device device, std::size_t bytes) {
   return device.kind == DeviceKind::cpu && bytes >= staggered_bytes;
 }
 
-/// Trivially destructible: arrays with static storage are released after the thread's variables.
+/// Trivially destructible: static arrays are released after thread-local variables.
 thread_local constinit detail::PageOffsets page_offsets;
 
 void* begin_of_page(void* data) {
   return static_cast<std::byte*>(data) - detail::PageOffsets::of(data);
 }
 
-/// Of whole pages, with one more than asked for.
+/// Allocates whole pages, one more than `bytes` needs.
 void* allocate_pages(std::size_t bytes) {
   const std::size_t room = bytes + detail::PageOffsets::page;
   void* data = nullptr;
   if (posix_memalign(&data, bytes < huge_page ? detail::PageOffsets::page : huge_page, room) != 0) {
     return nullptr;
   }
-  // Large arrays are streamed through: huge pages spare a TLB miss every 4 KiB.
+  // Large arrays are read sequentially: huge pages avoid a TLB miss every 4 KiB.
   if (bytes >= huge_page) madvise(data, room, MADV_HUGEPAGE);
   return data;
 }
@@ -78,7 +79,7 @@ void system_release(Device device, void* data, std::size_t bytes) noexcept {
   }
 }
 
-std::string room_left([[maybe_unused]] Device device) {
+std::string free_bytes_text([[maybe_unused]] Device device) {
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) {
     return fmt::format(", {} bytes free", detail::cuda_free_bytes(device));
@@ -88,7 +89,7 @@ std::string room_left([[maybe_unused]] Device device) {
 }
 
 /// Keeps released blocks for the next request of the same size. One per device, for all threads.
-/// On a GPU the driver does that, since it knows when the work of a stream is done with a block.
+/// On a GPU the driver pools memory, since it knows when a stream is done with a block.
 class MemoryPool {
  public:
   explicit MemoryPool(Device device) : device_(device) {}
@@ -102,14 +103,14 @@ class MemoryPool {
       free.pop_back();
     } else {
       data = system_allocate(device_, size);
-      if (data == nullptr) {  // blocks of other sizes may be in the way
+      if (data == nullptr) {  // unused blocks of other sizes may hold the memory
         release_unused();
         data = system_allocate(device_, size);
       }
     }
     if (data == nullptr) {
-      throw DeviceError(fmt::format("out of memory on {}: {} bytes asked for, {} bytes in use{}",
-                                    device_, bytes, stats_.bytes_in_use, room_left(device_)));
+      throw DeviceError(fmt::format("out of memory on {}: {} bytes requested, {} bytes in use{}",
+                                    device_, bytes, stats_.bytes_in_use, free_bytes_text(device_)));
     }
     if (is_staggered(device_, size)) {
       const std::size_t offset = page_offsets.take(detail::PageOffsets::of(data));
@@ -125,7 +126,7 @@ class MemoryPool {
     const std::size_t size = block_size(bytes);
     const std::lock_guard lock(mutex_);
     stats_.bytes_in_use -= static_cast<index_t>(size);
-    if (is_staggered(device_, size)) page_offsets.give_back(detail::PageOffsets::of(data));
+    if (is_staggered(device_, size)) page_offsets.release(detail::PageOffsets::of(data));
     if (device_.kind == DeviceKind::cuda) {
       system_release(device_, data, size);
       return;
@@ -165,7 +166,7 @@ class MemoryPool {
 };
 
 MemoryPool& pool(Device device) {
-  // Never destroyed: arrays with static storage may be released after any other static.
+  // Never destroyed: static arrays may be released after any other static object.
   static auto& cpu = *new MemoryPool(Device::cpu());
   static auto& debug = *new MemoryPool(Device::debug());
   static auto& gpus = *new std::map<int, MemoryPool>;
@@ -189,8 +190,7 @@ void trim_memory(Device device) { pool(device).trim(); }
 void* detail::pool_allocate(Device device, index_t count, std::size_t element_size) {
   index_t bytes = 0;
   require(count >= 0 && !__builtin_mul_overflow(count, static_cast<index_t>(element_size), &bytes),
-          "Buffer: {} elements of {} bytes is not a size that memory can have", count,
-          element_size);
+          "Buffer: {} elements of {} bytes is not a valid size", count, element_size);
   if (bytes == 0) return nullptr;
   void* data = pool(device).allocate(static_cast<std::size_t>(bytes));
   if (device.kind == DeviceKind::debug) debug_lend(data, count, element_size);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What options have in common: numbers that must make sense, and enumerators that must exist.
+// Checks of options: enumerators and positive numbers.
 
 #include <weft/core/error.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// An enumerator can be anything once it has been cast from a number. `last` is the last there is.
+/// Refuses values that are not enumerators; `last` is the last one.
 template <class E>
 void require_enumerator(E value, E last, const char* who, const char* what) {
   const auto number = static_cast<std::underlying_type_t<E>>(value);

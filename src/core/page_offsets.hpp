@@ -7,20 +7,20 @@
 
 namespace weft::detail {
 
-/// Where in a page the large blocks begin that one thread, and so one rank, has in use. Blocks that
-/// all begin at the same place look alike to processors that tell loads from stores by the last 12
-/// bits of an address first: a load then waits for a store to another array. They also share few
-/// sets of a cache. Here up to `count` blocks in use at a time begin at least `step` bytes apart,
-/// whatever was allocated and released before them.
+/// Offsets in a page of the large blocks that one thread, and so one rank, has in use. Blocks with
+/// the same offset suffer from 4 KiB aliasing: processors that compare loads with earlier stores by
+/// the last 12 bits of their addresses let a load wait for a store to another array. They also
+/// compete for few cache sets. Here up to `count` blocks in use have offsets at least `step` bytes
+/// apart, whatever was allocated and released before.
 class PageOffsets {
  public:
   static constexpr std::size_t page = 4096;
-  static constexpr std::size_t step = 512;  // measured by derivative_bench: less is too near
+  static constexpr std::size_t step = 512;  // set with derivative_bench: smaller steps still alias
   static constexpr std::size_t count = page / step;
 
   static std::size_t of(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % page; }
 
-  /// An offset that no more blocks have than any other: `preferred`, if it is one of those.
+  /// One of the least used offsets: `preferred` if possible.
   std::size_t take(std::size_t preferred) {
     const int least = *std::min_element(in_use_.begin(), in_use_.end());
     std::size_t chosen = preferred / step;
@@ -32,12 +32,11 @@ class PageOffsets {
     ++in_use_[chosen];
     return chosen * step;
   }
-  /// A thread may release what another has taken: what it has then is less than nothing, which only
-  /// makes the offset one to choose next.
-  void give_back(std::size_t offset) { --in_use_[offset / step]; }
+  /// A thread may release blocks of another: a negative count only makes the offset preferred.
+  void release(std::size_t offset) { --in_use_[offset / step]; }
 
  private:
-  /// Arrays made one after the other, often input and output, lie far apart in both directions.
+  /// Keeps consecutive arrays, often input and output, far apart in both directions.
   void advance() { next_ = (next_ + 3) % count; }
 
   std::array<int, count> in_use_{};

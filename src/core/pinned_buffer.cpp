@@ -20,7 +20,7 @@ struct Block {
   Event in_use;
 };
 
-/// Never destroyed, and never smaller: what is staged once is staged again.
+/// Never destroyed and never trimmed: staged copies usually repeat.
 struct PinnedPool {
   std::mutex mutex;
   std::map<std::size_t, std::vector<Block>> free;
@@ -59,7 +59,7 @@ PinnedBuffer::PinnedBuffer(std::size_t bytes) {
   data_ = allocate(bytes_);
   if (data_ == nullptr) {
     throw DeviceError(
-        fmt::format("out of memory: {} bytes of pinned host memory asked for, to "
+        fmt::format("out of memory: {} bytes of pinned host memory requested to "
                     "stage copies to and from a device",
                     bytes_));
   }
@@ -78,7 +78,7 @@ PinnedBuffer::~PinnedBuffer() {
     const std::lock_guard lock(pool().mutex);
     pool().free[bytes_].push_back({data_, std::move(in_use_)});
   } catch (const std::bad_alloc&) {
-    // Lost to the pool, which is better than to end the program.
+    // The memory is leaked rather than ending the program.
   }
 }
 
@@ -89,7 +89,7 @@ void PinnedBuffer::fetch(const void* from, Device device, std::size_t bytes) {
     try {
       Stream::current(device).synchronize();
     } catch (...) {
-      release_after(Stream::current(device));  // the copy may come yet
+      release_after(Stream::current(device));  // the copy may still run
       throw;
     }
     return;

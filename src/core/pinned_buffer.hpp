@@ -7,8 +7,7 @@
 
 namespace weft::detail {
 
-/// Host memory that GPUs copy to and from by themselves, from a pool. In a build without CUDA it is
-/// plain memory.
+/// Pinned host memory from a pool. In a build without CUDA it is plain memory.
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
@@ -20,13 +19,13 @@ class PinnedBuffer {
   ~PinnedBuffer();
 
   std::byte* data() { return data_; }
-  /// Fills the memory from a device, and returns when that is done.
+  /// Copies from a device and waits.
   void fetch(const void* from, Device device, std::size_t bytes);
-  /// Copies to a device and lets go of the memory. Does not wait.
+  /// Copies to a device and releases the memory. Does not wait.
   void deliver(void* to, Device device, std::size_t bytes);
 
  private:
-  /// Lets go of the memory now; nobody else gets it before the stream is done with it.
+  /// Releases the memory; it is not reused before the stream is done with it.
   void release_after(const Stream& stream);
 
   std::byte* data_ = nullptr;

@@ -2,8 +2,7 @@
 
 namespace weft::detail {
 
-/// The rank that this thread is, for messages that no communicator is at hand for; -1 if it is not
-/// known.
+/// The rank of this thread, for messages without a communicator; -1 if unknown.
 int this_rank() noexcept;
 void set_this_rank(int rank) noexcept;
 

@@ -55,7 +55,7 @@ WEFT_FUNCTION R imag_of(Complex<R> z) {
   return z.im;
 }
 
-/// How reductions add up.
+/// The sum of reductions.
 struct Add {
   template <class A>
   WEFT_FUNCTION A operator()(A a, A b) const {
@@ -63,7 +63,7 @@ struct Add {
   }
 };
 
-/// To another precision, or from real to complex.
+/// Converts to another precision, or from real to complex.
 template <class U, class R>
 WEFT_FUNCTION U convert_to(R x) {
   return U(static_cast<RealOf<U>>(x));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Scalars as kernels see them: float, double and Complex of these.
+// Scalars of kernels: float, double and Complex of these.
 
 #include <weft/kernel/complex.hpp>
 

@@ -1,9 +1,8 @@
 #pragma once
 
-// Products that are added up, for files of kernels that wait for arithmetic rather than for memory.
-// Rounded once where the processor has an instruction for that, and twice elsewhere: their results
-// differ between processors in the last digits. All other code is compiled so that it rounds twice
-// everywhere.
+// Fused multiply-add for compute-bound kernels. It rounds once where the processor has FMA, and
+// twice elsewhere, so that results differ between processors in the last digits. All other code is
+// compiled without fusion.
 
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/for_each.hpp>
@@ -41,7 +40,7 @@ WEFT_FUNCTION Complex<R> multiply_add(Complex<R> a, Complex<R> b, Complex<R> c) 
 
 #if !defined(__CUDACC__)
 
-/// The same of registers full of numbers of type R.
+/// The same for SIMD registers of type R.
 template <class R, class Lanes>
 inline Lanes multiply_add_lanes(Lanes a, Lanes b, Lanes c) {
   [[maybe_unused]] constexpr bool is_double = std::is_same_v<R, double>;
@@ -56,7 +55,7 @@ inline Lanes multiply_add_lanes(Lanes a, Lanes b, Lanes c) {
   return a * b + c;
 }
 
-/// A number in all places of a register.
+/// A register with `value` in all lanes.
 template <class Lanes, class R>
 inline Lanes broadcast(R value) {
   return value - Lanes{};

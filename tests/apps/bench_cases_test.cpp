@@ -35,7 +35,7 @@ TEST(BenchCases, have_the_factors_of_their_traffic) {
   }
 }
 
-/// The most elements that a rank has on either side of the call.
+/// The largest number of input or output elements of a rank.
 index_t most_elements(const Case& each, Where at) {
   index_t most = 0;
   for (at.rank = 0; at.rank < at.ranks; ++at.rank) {
@@ -45,9 +45,9 @@ index_t most_elements(const Case& each, Where at) {
   return most;
 }
 
-TEST(BenchCases, tell_the_bytes_of_the_busiest_rank) {
+TEST(BenchCases, have_the_bytes_of_the_busiest_rank) {
   for (const Case& each : all_cases()) {
-    if (each.kind == Kind::halo) continue;  // most of the array stays where it is
+    if (each.kind == Kind::halo) continue;  // most of the array is not sent
     for (const int ranks : {1, 2, 3, 4, 7}) {
       Where at{0, ranks, 0, 4200, DType::f32, ReduceOp::sum};
       const Plan plan = each.plan(at);
@@ -74,28 +74,28 @@ OptionTexts texts_for(const std::string& what) {
   return texts;
 }
 
-TEST(BenchOptions, all_leaves_out_what_does_not_exist) {
+TEST(BenchOptions, all_skips_invalid_pairs) {
   OptionTexts texts = texts_for("allreduce");
   texts.dtypes = {"c64"};
   texts.ops = {"all"};
-  EXPECT_EQ(understand(texts).types.size(), 3U);  // sum, prod, avg
+  EXPECT_EQ(parse_options(texts).types.size(), 3U);  // sum, prod, avg
   texts.dtypes = {"all"};
   texts.ops = {"max"};
-  EXPECT_EQ(understand(texts).types.size(), 12U);
-  EXPECT_EQ(understand(texts_for("halo")).types.size(), 1U);
+  EXPECT_EQ(parse_options(texts).types.size(), 12U);
+  EXPECT_EQ(parse_options(texts_for("halo")).types.size(), 1U);
   texts = texts_for("halo");
   texts.dtypes = {"all"};
-  EXPECT_EQ(understand(texts).types.size(), 4U);
+  EXPECT_EQ(parse_options(texts).types.size(), 4U);
 }
 
-TEST(BenchOptions, say_which_forms_are_measured) {
-  EXPECT_TRUE(understand(texts_for("reduce")).wants(Form::in_place));
-  EXPECT_TRUE(understand(texts_for("reduce")).wants(Form::out_of_place));
-  EXPECT_FALSE(understand(texts_for("broadcast")).wants(Form::out_of_place));
-  EXPECT_FALSE(understand(texts_for("sendrecv")).wants(Form::in_place));
+TEST(BenchOptions, select_the_measured_forms) {
+  EXPECT_TRUE(parse_options(texts_for("reduce")).wants(Form::in_place));
+  EXPECT_TRUE(parse_options(texts_for("reduce")).wants(Form::out_of_place));
+  EXPECT_FALSE(parse_options(texts_for("broadcast")).wants(Form::out_of_place));
+  EXPECT_FALSE(parse_options(texts_for("sendrecv")).wants(Form::in_place));
   OptionTexts texts = texts_for("reduce");
   texts.in_place = "no";
-  EXPECT_FALSE(understand(texts).wants(Form::in_place));
+  EXPECT_FALSE(parse_options(texts).wants(Form::in_place));
 }
 
 // Results
@@ -107,7 +107,7 @@ TEST(BenchResults, bandwidths_are_in_billions_of_bytes) {
   EXPECT_DOUBLE_EQ(cell.busbw, 3);
 }
 
-TEST(BenchResults, are_summed_up) {
+TEST(BenchResults, are_summarized) {
   Cell small = make_cell(1e-6, 8, 1);
   small.wrong = 2;
   small.raw = RawTimes{0.5, 2, 0.5};
@@ -144,7 +144,7 @@ TEST(BenchResults, paired_times) {
   EXPECT_EQ(times.difference(), 0);
 }
 
-TEST(BenchWorld, tells_how_devices_are_shared) {
+TEST(BenchWorld, describes_how_devices_are_shared) {
   const std::vector<RankFacts> ranks = {
       {"a", 1, "cuda:0", "X", "01"}, {"a", 2, "cuda:0", "X", "01"}, {"b", 3, "cuda:0", "X", "01"}};
   EXPECT_EQ(distinct_devices(ranks), 2);

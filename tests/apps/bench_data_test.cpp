@@ -18,7 +18,7 @@ using test::all_ops;
 
 constexpr index_t some = 500;
 
-/// Up to which a type holds all whole numbers, by its significand or its size.
+/// The largest value up to which a type represents all integers.
 std::int64_t exact_up_to(DType dtype) {
   switch (dtype) {
     case DType::f16: return 1 << 11;
@@ -64,13 +64,13 @@ TEST(BenchData, sums_and_products_are_exact_in_any_order) {
   }
 }
 
-TEST(BenchData, averages_are_whole_numbers_of_exact_sums) {
+TEST(BenchData, averages_are_integers_with_exact_sums) {
   for (const int ranks : {1, 2, 3, 5, 7, 8, 48, 200}) {
     for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::c128}) {
       const Data data(dtype, ReduceOp::avg, ranks);
       for (index_t i = 0; i < some; ++i) {
         Number total;
-        std::int64_t farthest = 0;  // that a sum of some of them can get from zero
+        std::int64_t farthest = 0;  // largest absolute value of a partial sum
         for (int rank = 0; rank < ranks; ++rank) {
           const Number each = data.number(rank, i);
           total = {total.re + each.re, total.im + each.im};
@@ -84,7 +84,7 @@ TEST(BenchData, averages_are_whole_numbers_of_exact_sums) {
   }
 }
 
-TEST(BenchData, differs_between_ranks_and_places) {
+TEST(BenchData, differs_between_ranks_and_indices) {
   for (const DType dtype : all_dtypes) {
     const Data data(dtype, std::nullopt, 4);
     index_t same_place = 0;
@@ -115,7 +115,7 @@ TEST(BenchData, has_the_bits_of_the_type) {
   }
 }
 
-TEST(BenchData, of_long_pieces_is_that_of_their_elements) {
+TEST(BenchData, of_long_pieces_equals_their_elements) {
   const Data data(DType::i32, ReduceOp::sum, 2);
   constexpr index_t first = 60000;
   constexpr index_t count = 300000;
@@ -139,7 +139,7 @@ TEST(BenchCheck, counts_elements_and_not_bytes) {
   EXPECT_EQ(count_different(a, b, 1), 3);
 }
 
-TEST(BenchCheck, sees_writes_beyond_both_ends) {
+TEST(BenchCheck, detects_writes_beyond_both_ends) {
   Guarded memory(16, Device::cpu());
   memory.write(std::vector<std::byte>(16));
   EXPECT_EQ(memory.damage(4), 0);
@@ -160,7 +160,7 @@ struct Example {
     plan.in = {{0, 0, 10}};
     plan.out = {{reduced, 0, 10}};
   }
-  /// What a right call leaves in `out`.
+  /// The correct output.
   std::vector<std::byte> result() const { return data.make(plan.out); }
 
   Plan plan;
@@ -172,7 +172,7 @@ void write(const BufferRef& memory, index_t first_byte, const std::vector<std::b
              Device::cpu(), bytes.size());
 }
 
-TEST(BenchCheck, passes_the_right_result_only) {
+TEST(BenchCheck, accepts_only_the_correct_result) {
   const Example example;
   for (const Device device : {Device::cpu(), Device::debug()}) {
     for (const Form form : {Form::out_of_place, Form::in_place}) {
@@ -188,7 +188,7 @@ TEST(BenchCheck, passes_the_right_result_only) {
   }
 }
 
-TEST(BenchCheck, sees_that_nothing_was_written) {
+TEST(BenchCheck, detects_an_unwritten_result) {
   const Example example;
   CallMemory memory(example.plan, example.data, Form::out_of_place, Device::cpu());
   EXPECT_EQ(memory.count_wrong(), 10);
@@ -197,7 +197,7 @@ TEST(BenchCheck, sees_that_nothing_was_written) {
   EXPECT_EQ(memory.count_wrong(), 10);
 }
 
-TEST(BenchCheck, sees_a_write_beyond_the_end_of_the_result) {
+TEST(BenchCheck, detects_a_write_beyond_the_end_of_the_result) {
   const Example example;
   for (const Form form : {Form::out_of_place, Form::in_place}) {
     CallMemory memory(example.plan, example.data, form, Device::debug());
@@ -209,7 +209,7 @@ TEST(BenchCheck, sees_a_write_beyond_the_end_of_the_result) {
   }
 }
 
-TEST(BenchCheck, sees_an_input_that_was_changed) {
+TEST(BenchCheck, detects_a_changed_input) {
   const Example example;
   CallMemory memory(example.plan, example.data, Form::out_of_place, Device::cpu());
   write(memory.out(), 0, example.result());

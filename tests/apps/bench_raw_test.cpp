@@ -1,5 +1,4 @@
-// A comparison means something if both sides do the same: our calls and the bare ones get the same
-// data, and must give the same results.
+// Weft's calls and the bare calls get the same data and must give the same results.
 
 #include "bench/raw.hpp"
 
@@ -42,7 +41,7 @@ std::string name_of_call(const Case& each, const Where& at, Form form) {
                      at.root, form == Form::in_place ? " in place" : "");
 }
 
-TEST(BenchRaw, our_calls_are_right) {
+TEST(BenchRaw, weft_calls_are_correct) {
   test::on_ranks([](const Comm& world) {
     for_each_call(world, [&](const Case& each, const Where& at, Form form) {
       const Plan plan = each.plan(at);
@@ -55,7 +54,7 @@ TEST(BenchRaw, our_calls_are_right) {
   });
 }
 
-TEST(BenchRaw, bare_calls_do_the_same) {
+TEST(BenchRaw, bare_calls_give_the_same_results) {
   test::on_ranks([](const Comm& world) {
     const RawChoice choice = choose_raw(world);
     EXPECT_EQ(choice.raw != nullptr, world.transport() == "mpi");
@@ -63,7 +62,7 @@ TEST(BenchRaw, bare_calls_do_the_same) {
     if (choice.raw == nullptr) return;
     int calls = 0;
     for_each_call(world, [&](const Case& each, const Where& at, Form form) {
-      // MPI leaves this result somewhere else.
+      // MPI stores this result elsewhere.
       if (each.kind == Kind::reduce_scatter && form == Form::in_place) return;
       const Plan plan = each.plan(at);
       CallMemory memory(plan, data_of(each, at), form, world.device());

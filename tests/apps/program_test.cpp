@@ -1,4 +1,4 @@
-// The program weft, from outside.
+// Runs the program weft.
 
 #include <weft/comm/reduce_op.hpp>
 #include <weft/core/cpu_level.hpp>
@@ -24,7 +24,7 @@ using nlohmann::json;
 
 using test::Ended;
 
-/// Runs a shell command that may use the program as $W.
+/// Runs a shell command in which $W is the program.
 Ended run(const std::string& command) {
   return test::run_shell("export WEFT_QUIET=1 OMP_NUM_THREADS=1; W='timeout 30 " WEFT_TEST_APP "'",
                          command);
@@ -51,7 +51,7 @@ std::vector<std::vector<std::string>> rows_of(const std::string& output) {
   return rows;
 }
 
-/// Expects a run that checked something and found nothing wrong.
+/// Expects a run that checked results and found no errors.
 void expect_right(const std::string& command) {
   const Ended ended = run(command);
   EXPECT_EQ(ended.code, 0) << command << "\n" << ended.output;
@@ -81,7 +81,7 @@ TEST(Program, shows_its_version) {
   EXPECT_EQ(ended.output.rfind("weft ", 0), 0U) << ended.output;
 }
 
-TEST(Program, answers_mistakes_with_one_line) {
+TEST(Program, reports_usage_errors_in_one_line) {
   for (const char* bad : {"",
                           "dance",
                           "bench",
@@ -124,7 +124,7 @@ TEST(Program, answers_mistakes_with_one_line) {
   }
 }
 
-TEST(Program, takes_no_other_argument_for_a_value_that_is_missing) {
+TEST(Program, does_not_take_the_next_argument_for_a_missing_value) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> subcommands = {
       {"demo derivative --shape 48,16 --no-report",
        {"--shape", "--iterations", "--noise", "--report", "--ranks", "--comm", "--device"}},
@@ -144,7 +144,7 @@ TEST(Program, takes_no_other_argument_for_a_value_that_is_missing) {
   }
 }
 
-TEST(Program, says_once_that_a_file_cannot_be_written) {
+TEST(Program, reports_once_that_a_file_cannot_be_written) {
   const Ended early = run("$W bench allreduce --ranks 2 --json /no/such/folder/x.json");
   EXPECT_EQ(early.code, 1);
   EXPECT_EQ(lines(early.output), 1) << early.output;
@@ -154,7 +154,7 @@ TEST(Program, says_once_that_a_file_cannot_be_written) {
   EXPECT_EQ(late.output, "weft: rank 0: cannot write '/dev/full': No space left on device\n");
 }
 
-TEST(Program, leaves_a_file_alone_until_it_has_results) {
+TEST(Program, keeps_a_file_until_it_has_results) {
   const std::string path = testing::TempDir() + "weft_program_test_kept.json";
   std::ofstream(path) << "old";
   const Ended ended = run(fmt::format(
@@ -168,7 +168,7 @@ TEST(Program, leaves_a_file_alone_until_it_has_results) {
   std::remove(path.c_str());
 }
 
-TEST(Program, says_once_on_mpi_what_is_wrong) {
+TEST(Program, reports_errors_once_on_mpi) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run(mpiexec + " -n 2 $W bench dance");
   EXPECT_EQ(ended.code, 2);
@@ -179,7 +179,7 @@ TEST(Program, says_once_on_mpi_what_is_wrong) {
 
 // info
 
-TEST(Program, info_tells_build_machine_and_route) {
+TEST(Program, info_shows_build_machine_and_route) {
   const Ended text = run("$W info --ranks 2 --device debug");
   EXPECT_EQ(text.code, 0);
   for (const char* part : {"version", "compiler", "MPI", "CUDA", "NCCL", "cores", "debug arrays"}) {
@@ -191,7 +191,7 @@ TEST(Program, info_tells_build_machine_and_route) {
   EXPECT_EQ(facts.at("travel").at("ranks"), "2 on thread");
 }
 
-TEST(Program, info_tells_which_kernels_were_chosen) {
+TEST(Program, info_shows_the_selected_kernels) {
   const auto levels = detail::built_levels();
   if (levels.empty()) GTEST_SKIP() << "this build has one kind of kernels only";
   const json facts = json::parse(run("$W info --json").output);
@@ -205,9 +205,9 @@ TEST(Program, info_tells_which_kernels_were_chosen) {
       << refused.output;
 }
 
-TEST(Program, info_tells_if_blas_does_not_know_the_processor) {
+TEST(Program, info_warns_if_blas_does_not_know_the_processor) {
 #ifdef __x86_64__
-  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "without AVX2 there is nothing to advise";
+  if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this processor has no AVX2";
   const Ended old = run("OPENBLAS_CORETYPE=Prescott $W info");
   if (!contains(old.output, "code for Prescott"))
     GTEST_SKIP() << "this OpenBLAS has code for one processor only, or is missing";
@@ -222,7 +222,7 @@ TEST(Program, info_tells_if_blas_does_not_know_the_processor) {
 
 // bench
 
-TEST(Program, selftest_tries_all_operators) {
+TEST(Program, selftest_tests_all_operators) {
   for (const char* how : {"--ranks 1", "--ranks 3", "--ranks 3 --device debug"}) {
     const Ended ended = run(fmt::format("$W selftest {}", how));
     EXPECT_EQ(ended.code, 0) << ended.output;
@@ -242,7 +242,7 @@ TEST(Program, selftest_takes_any_number_of_axes) {
   EXPECT_TRUE(contains(run("$W selftest --shape 5,6").output, "arrays of (5, 6) on cpu"));
 }
 
-TEST(Program, every_call_is_right_on_threads) {
+TEST(Program, every_call_is_correct_on_threads) {
   for (const bench::Case& each : bench::all_cases()) {
     for (const int ranks : {1, 2, 3, 4}) {
       for (const char* device : {"cpu", "debug"}) {
@@ -254,7 +254,7 @@ TEST(Program, every_call_is_right_on_threads) {
   }
 }
 
-TEST(Program, every_type_and_op_is_right) {
+TEST(Program, every_type_and_op_is_correct) {
   constexpr const char* quick = "--min 100 --max 100 --iters 1 --warmup 0";
   for (const bench::Case& each : bench::all_cases()) {
     for (const int ranks : {2, 3}) {
@@ -265,7 +265,7 @@ TEST(Program, every_type_and_op_is_right) {
   }
 }
 
-TEST(Program, bench_measures_what_is_asked_for) {
+TEST(Program, bench_measures_the_selected_sizes_and_types) {
   const auto rows = rows_of(run("$W bench reduce --ranks 2 --root all --dtype f32,f64 --op sum,max "
                                 "--min 64 --max 256 --iters 1 --check 0 --in-place no")
                                 .output);
@@ -279,7 +279,7 @@ TEST(Program, bench_measures_what_is_asked_for) {
   EXPECT_EQ(rows.back()[4], "1");
 }
 
-TEST(Program, bench_leaves_out_sizes_that_are_the_same) {
+TEST(Program, bench_skips_equal_sizes) {
   const auto rows =
       rows_of(run("$W bench all_gather --ranks 3 --dtype f64 --min 1 --max 64 --iters 1").output);
   ASSERT_EQ(rows.size(), 2U);
@@ -291,21 +291,21 @@ TEST(Program, bench_replays_graphs) {
   expect_right("$W bench allreduce --ranks 2 --graph 3 --max 1K --iters 2 --device debug");
 }
 
-TEST(Program, bench_says_that_threads_have_no_bare_call) {
+TEST(Program, bench_reports_that_threads_have_no_bare_call) {
   const Ended ended = run("$W bench allreduce --ranks 2 --max 64 --iters 1 --compare raw");
   EXPECT_EQ(ended.code, 0);
   EXPECT_TRUE(contains(ended.output, "# compared with: nothing")) << ended.output;
   EXPECT_FALSE(contains(ended.output, "ratio")) << ended.output;
 }
 
-TEST(Program, bench_warns_of_what_figures_are_not) {
+TEST(Program, bench_warns_about_shared_devices) {
   const Ended ended = run("$W bench allreduce --ranks 2 --max 8 --iters 1");
   EXPECT_TRUE(contains(ended.output, "# warning: ")) << ended.output;
   EXPECT_TRUE(contains(ended.output, "not of NVLink")) << ended.output;
   EXPECT_TRUE(contains(ended.output, "#   rank 1 on ")) << ended.output;
 }
 
-/// Runs bench with --json, through `prefix`, and returns what it writes.
+/// Runs bench with --json and `prefix`, and returns the JSON.
 json results_of(const std::string& prefix, const std::string& options) {
   const std::string file = testing::TempDir() + "weft_program_test.json";
   const Ended ended = run(fmt::format("{} $W bench {} --json '{}'", prefix, options, file));

@@ -28,7 +28,7 @@ int count(std::string_view text, std::string_view part) {
 
 bool has(const std::string& text, std::string_view part) { return count(text, part) > 0; }
 
-/// Every tag is closed, in order; quotes are in pairs; and no `<`, `>` or `&` is left over.
+/// Tags and quotes are balanced, and `<`, `>` and `&` are escaped.
 void expect_well_formed(const std::string& html) {
   std::vector<std::string> open;
   std::size_t at = html.find("<html");
@@ -60,7 +60,7 @@ void expect_well_formed(const std::string& html) {
     } else if (!is_void) {
       open.push_back(name);
     }
-    if (name == "style" && !closing) at = html.find("</style", at);  // what is in it is not HTML
+    if (name == "style" && !closing) at = html.find("</style", at);  // skips CSS
   }
   EXPECT_TRUE(open.empty());
 }
@@ -154,7 +154,7 @@ TEST(Report, is_one_page_with_all_parts) {
   }
   EXPECT_EQ(count(html, "<figure"), 4);
   EXPECT_EQ(count(html, "class=\"row\""), 2);
-  // Nothing comes from elsewhere, and nothing runs.
+  // It is self-contained and has no scripts.
   for (const char* part : {"http", "://", "@import", "url(", "<script", "<link"}) {
     EXPECT_FALSE(has(html, part)) << part;
   }
@@ -168,7 +168,7 @@ TEST(Report, pictures_are_in_the_page) {
   ASSERT_EQ(images.size(), 2U);
   EXPECT_EQ(images[0], png_picture(picture.values, 2, 3, picture.options));
   const PngImage bar = read_png(images[1]);
-  // All colours, the last one on top.
+  // All colours, the last on top.
   for (int i = 0; i < 255; ++i) {
     ASSERT_EQ(bar.at(i * (bar.height / 255), 0), 254 - i);
   }
@@ -187,17 +187,17 @@ TEST(Report, text_is_escaped) {
   expect_well_formed(html);
   EXPECT_FALSE(has(html, "Tom\" &"));
   EXPECT_FALSE(has(html, "<b>"));
-  // Two of the title, one each of heading, paragraph and cells; of a picture its axes, caption and
-  // description; of curves the same, and the name of one.
+  // Title twice; heading, paragraph and two cells; axes, caption and description of a picture; the
+  // same and one name of the curves.
   EXPECT_EQ(count(html, good), 2 + 1 + 1 + 2 + 4 + 5);
 }
 
-TEST(Report, logarithmic_axes_leave_out_what_is_not_positive) {
+TEST(Report, logarithmic_axes_skip_values_that_are_not_positive) {
   const std::string html =
       page_with(one_curve({1, 0.1, 0, 1e-3, -5, 1e-4}, AxisScale::logarithmic));
   expect_well_formed(html);
   EXPECT_EQ(count(html, "<circle"), 4);
-  // From 1 to 1e-4: five decades, and the line is broken twice.
+  // From 1 to 1e-4: five decades; the line is interrupted twice.
   for (const char* decade : {">0</tspan>", ">-1</tspan>", ">-4</tspan>"})
     EXPECT_TRUE(has(html, decade)) << decade;
   EXPECT_FALSE(has(html, ">-5</tspan>"));

@@ -18,7 +18,7 @@ namespace {
 
 /// Expects the elements f(x, y), where x and y are the arrays made with seeds 1 and 2.
 template <Scalar R, Scalar T>
-void expect_function(const DistributedArray<R>& seen, const std::function<R(T, T)>& f) {
+void expect_function(const ConstArrayView<R>& seen, const std::function<R(T, T)>& f) {
   const std::vector<T> x = local_values<T>(seen.layout(), 1);
   const std::vector<T> y = local_values<T>(seen.layout(), 2);
   std::vector<R> result;
@@ -26,8 +26,7 @@ void expect_function(const DistributedArray<R>& seen, const std::function<R(T, T
   expect_elements(seen, result);
 }
 template <Scalar T>
-void expect(const DistributedArray<T>& seen,
-            const std::type_identity_t<std::function<T(T, T)>>& f) {
+void expect(const ConstArrayView<T>& seen, const std::type_identity_t<std::function<T(T, T)>>& f) {
   expect_function<T, T>(seen, f);
 }
 
@@ -85,7 +84,7 @@ concept TakesFactor = requires(A& a, const A& x, S s) {
   axpy(s, x, a);
 };
 template <class U, class T>
-concept Convertible = requires(const DistributedArray<T>& x) {
+concept Convertible = requires(const ConstArrayView<T>& x) {
   astype<U>(x);
 };
 

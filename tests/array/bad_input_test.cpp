@@ -186,7 +186,7 @@ TEST(BadInput, allocations_that_are_too_large) {
     const index_t rows = index_t{1} << 44;
     const Layout layout = Layout::scatter(comm, {rows * comm.size(), 2}).on(other_device());
     const std::vector<std::string> words = {"out of memory on " + to_string(other_device()),
-                                            std::to_string(rows * 2 * 8) + " bytes asked for",
+                                            std::to_string(rows * 2 * 8) + " bytes requested",
                                             "f64", to_string(layout.shape())};
     expect_error<DeviceError>(comm, words, [&] { DistributedArray<double> array(layout); });
     DistributedArray<double> small(Layout::scatter(comm, {10, 2}).on(other_device()));

@@ -17,7 +17,7 @@ namespace {
 
 /// Expects the elements in row-major order, whatever the layout.
 template <class T>
-void expect_reshaped(const DistributedArray<T>& array, const Shape& shape, int seed = 0) {
+void expect_reshaped(const ConstArrayView<T>& array, const Shape& shape, int seed = 0) {
   EXPECT_EQ(array.shape(), shape);
   expect_elements(array, local_values<T>(array.layout(), seed));
 }

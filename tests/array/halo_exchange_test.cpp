@@ -70,7 +70,7 @@ std::string text_of(const std::vector<AxisPadding>& widths, HaloOptions options)
 
 /// Compares padded() after the exchange with the padded global array.
 template <class T>
-void expect_padded(const HaloExchange<T>& halo, const DistributedArray<T>& x, HaloOptions options) {
+void expect_padded(const HaloExchange<T>& halo, const ConstArrayView<T>& x, HaloOptions options) {
   const Box& box = x.layout().box();
   const PaddedPart<T> part = halo.padded(x);
   if (elements_of(box.shape) == 0) {
@@ -109,7 +109,7 @@ double real_product(const std::vector<T>& x, const std::vector<T>& y) {
 
 /// <ghosts(x), g> = <x, adjoint(g)>, summed over all ranks. Replicas count as arrays of their own.
 template <class T>
-void expect_adjoint(const Comm& comm, HaloExchange<T>& halo, const DistributedArray<T>& x) {
+void expect_adjoint(const Comm& comm, HaloExchange<T>& halo, const ConstArrayView<T>& x) {
   halo.run(x);
   double of_ghosts = 0;
   for (int axis = 0; axis < x.layout().ndim(); ++axis) {

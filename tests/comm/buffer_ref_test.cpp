@@ -77,7 +77,7 @@ static_assert(!CanStartBroadcast<const Vector&> && !CanStartBroadcast<std::span<
 
 }  // namespace
 
-TEST(BufferRef, of_async_calls_names_the_same_memory) {
+TEST(BufferRef, of_nonblocking_calls_refers_to_the_same_memory) {
   std::vector<float> data(5);
   const AsyncBufferRef out(data);
   EXPECT_EQ(out.data, data.data());

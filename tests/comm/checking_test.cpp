@@ -125,7 +125,7 @@ TEST_F(Checking, finds_different_parts) {
       {"reduce_scatter", rank_name(last())});
 }
 
-TEST_F(Checking, finds_parts_in_different_places) {
+TEST_F(Checking, finds_parts_at_different_offsets) {
   expect_disagreement(
       [](Comm comm) {
         const std::vector<index_t> counts(all_of(comm), 2);
@@ -140,10 +140,10 @@ TEST_F(Checking, finds_parts_in_different_places) {
       {"all_gather", rank_name(last())});
 }
 
-TEST_F(Checking, finds_gathers_of_more_than_the_root_expects) {
+TEST_F(Checking, finds_gathers_longer_than_expected) {
   expect_disagreement(
       [](Comm comm) {
-        // The root expects two elements of everyone.
+        // The root expects two elements from every rank.
         const std::vector<int> in(comm.rank() == last() ? 5 : 2);
         std::vector<int> out(2 * all_of(comm));
         comm.gather_v(in, out, Parts(std::vector<index_t>(all_of(comm), 2)), 0);
@@ -158,7 +158,7 @@ TEST_F(Checking, finds_gathers_of_more_than_the_root_expects) {
       {"gather", "rank 1"});
 }
 
-TEST_F(Checking, finds_scatters_of_less_than_a_rank_expects) {
+TEST_F(Checking, finds_scatters_shorter_than_expected) {
   expect_disagreement(
       [](Comm comm) {
         const std::vector<int> in(2 * all_of(comm));
@@ -191,7 +191,7 @@ TEST_F(Checking, finds_differences_in_started_calls) {
       {"allreduce", "rank 0", "rank 1"});
 }
 
-TEST_F(Checking, finds_differences_in_parts_of_the_world) {
+TEST_F(Checking, finds_differences_in_split_communicators) {
   expect_disagreement(
       [](Comm comm) {
         const Comm turned = comm.split(0, -comm.rank());
@@ -202,11 +202,11 @@ TEST_F(Checking, finds_differences_in_parts_of_the_world) {
       {"allreduce", "5", "6"});
 }
 
-TEST_F(Checking, lets_right_calls_pass) {
+TEST_F(Checking, accepts_equal_calls) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);
     EXPECT_TRUE(comm.checks_calls());
-    // Uneven parts, and arguments that only matter on the root, are no disagreement.
+    // Uneven parts and arguments that only the root uses may differ.
     std::vector<index_t> counts;
     for (int rank = 0; rank < comm.size(); ++rank) counts.push_back(rank);
     const Parts parts(counts);
@@ -225,7 +225,7 @@ TEST_F(Checking, lets_right_calls_pass) {
   });
 }
 
-TEST_F(Checking, is_not_part_of_the_statistics) {
+TEST_F(Checking, is_not_counted) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);
     const std::vector<int> in(2);
@@ -236,7 +236,7 @@ TEST_F(Checking, is_not_part_of_the_statistics) {
 }
 
 // Reading from another rank's memory is compared like a message to it.
-TEST_F(Checking, compares_what_is_read_from_peers) {
+TEST_F(Checking, compares_reads_from_peers) {
   on_ranks([](Comm comm) {
     comm.check_calls(true);
     struct Reader final : detail::PeerReader {

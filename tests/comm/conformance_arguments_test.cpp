@@ -7,9 +7,9 @@
 
 namespace weft::test {
 
-// Arguments that cannot be right: refused on all ranks, before anything is sent.
+// Invalid arguments are refused on all ranks before anything is sent.
 
-TEST(ConformanceArguments, must_be_an_op_the_type_has) {
+TEST(ConformanceArguments, refuse_ops_that_the_type_lacks) {
   on_ranks([](Comm comm) {
     int refused = 0;
     for (const DType dtype : all_dtypes) {
@@ -33,7 +33,7 @@ TEST(ConformanceArguments, must_be_an_op_the_type_has) {
   });
 }
 
-TEST(ConformanceArguments, must_name_ranks_that_exist) {
+TEST(ConformanceArguments, refuse_ranks_out_of_range) {
   on_ranks([](Comm comm) {
     std::vector<int> data(1);
     std::vector<int> all(static_cast<std::size_t>(comm.size()));
@@ -51,7 +51,7 @@ TEST(ConformanceArguments, must_name_ranks_that_exist) {
   });
 }
 
-TEST(ConformanceArguments, must_fit_one_another) {
+TEST(ConformanceArguments, must_match) {
   on_ranks([](Comm comm) {
     const auto ranks = static_cast<std::size_t>(comm.size());
     std::vector<double> doubles(3 * ranks);
@@ -100,20 +100,20 @@ TEST(ConformanceArguments, must_not_overlap) {
     EXPECT_THROW(comm.allreduce(overlapping, all.first(4)), ArgumentError);
     EXPECT_THROW(comm.all_to_all(all, all), ArgumentError);
     const auto shifted =
-        all.subspan(static_cast<std::size_t>(comm.rank()) * 4 + 1, 4);  // not quite its own part
+        all.subspan(static_cast<std::size_t>(comm.rank()) * 4 + 1, 4);  // overlaps its own part
     EXPECT_THROW(comm.all_gather(shifted, all.first(4 * ranks)), ArgumentError);
     EXPECT_THROW(comm.reduce_scatter(all.first(4 * ranks), shifted), ArgumentError);
-    // Side by side is not overlapping, and nothing overlaps nothing.
+    // Adjacent and empty buffers do not overlap.
     comm.allreduce(all.first(4), all.subspan(4, 4));
     comm.allreduce(all.subspan(2, 0), all.subspan(3, 0));
     expect_works(comm);
   });
 }
 
-TEST(ConformanceArguments, must_be_counts_that_exist) {
+TEST(ConformanceArguments, refuse_invalid_counts) {
   on_ranks([](Comm comm) {
     double one = 0;
-    const index_t half = index_t{1} << 62;  // as bytes, or times four, more than 64 bits hold
+    const index_t half = index_t{1} << 62;  // in bytes, or times four, beyond 64 bits
     const auto in = [&](index_t count) { return ConstBufferRef(&one, count); };
     const auto out = [&](index_t count) { return BufferRef(&one, count); };
     for (const index_t count : {index_t{-1}, half, std::numeric_limits<index_t>::max()}) {
@@ -133,7 +133,7 @@ TEST(ConformanceArguments, must_be_counts_that_exist) {
   });
 }
 
-TEST(ConformanceArguments, must_be_parts_that_exist) {
+TEST(ConformanceArguments, refuse_invalid_parts) {
   const index_t huge = std::numeric_limits<index_t>::max();
   using Counts = std::vector<index_t>;
   EXPECT_THROW(Parts(Counts{1, -1}), ArgumentError);
@@ -152,11 +152,11 @@ TEST(ConformanceArguments, must_be_parts_that_exist) {
   EXPECT_TRUE(Parts(Counts{2, 2, 2}).even());
   EXPECT_FALSE(Parts(Counts{2, 2}, Counts{2, 0}).even());
   const Parts empty(Counts{0, 1}, Counts{100, 4});
-  EXPECT_EQ(empty.extent(), 5) << "an empty part reaches nowhere";
+  EXPECT_EQ(empty.extent(), 5) << "an empty part has no extent";
   EXPECT_EQ(Parts().ranks(), 0);
 }
 
-TEST(ConformanceAgree, says_nothing_when_nobody_complains) {
+TEST(ConformanceAgree, returns_without_errors) {
   on_ranks([](Comm comm) {
     comm.agree();
     comm.agree("");
@@ -166,10 +166,10 @@ TEST(ConformanceAgree, says_nothing_when_nobody_complains) {
 
 TEST(ConformanceAgree, throws_the_same_text_on_all_ranks) {
   on_ranks([](Comm comm) {
-    const int unhappy = comm.size() - 1;
+    const int failing = comm.size() - 1;
     std::string seen;
     try {
-      comm.agree(comm.rank() == unhappy ? "the grid is too small: " + std::string(700, 'x') : "");
+      comm.agree(comm.rank() == failing ? "the grid is too small: " + std::string(700, 'x') : "");
     } catch (const AgreedError& error) {
       seen = error.what();
     }

@@ -9,9 +9,9 @@
 
 namespace weft::test {
 
-// Communicators from communicators
+// Split communicators
 
-TEST(ConformanceSplit, by_parity_makes_two) {
+TEST(ConformanceSplit, by_parity_makes_two_communicators) {
   on_ranks([](Comm comm) {
     const int parity = comm.rank() % 2;
     const Comm half = comm.split(parity);
@@ -47,7 +47,7 @@ TEST(ConformanceSplit, orders_ranks_by_key_and_then_by_rank) {
   });
 }
 
-TEST(ConformanceSplit, leaves_ranks_without_color_out) {
+TEST(ConformanceSplit, leaves_out_ranks_without_color) {
   on_ranks([](Comm comm) {
     const Comm but_first = comm.split(comm.rank() == 0 ? -1 : 3);
     EXPECT_EQ(but_first.valid(), comm.rank() != 0);
@@ -77,7 +77,7 @@ TEST(ConformanceSplit, of_a_split) {
   });
 }
 
-TEST(ConformanceSplit, keeps_traffic_apart_from_that_of_the_parent) {
+TEST(ConformanceSplit, separates_its_traffic_from_the_parent) {
   on_ranks([](Comm comm) {
     const Comm copy = comm.dup();
     const Comm half = comm.split(comm.rank() % 2);
@@ -89,7 +89,7 @@ TEST(ConformanceSplit, keeps_traffic_apart_from_that_of_the_parent) {
     std::vector<int> from_copy(1);
     std::vector<double> large(4000, 1.0);
     std::vector<double> total(4000);
-    // Sent on one first, received on the other first.
+    // Sent first on one communicator, received first on the other.
     Request reduction = comm.start_allreduce(large, total);
     Request first = comm.start_send(one, next);
     Request second = copy.start_send(two, next);
@@ -114,7 +114,7 @@ TEST(ConformanceSplit, outlives_its_parent) {
   });
 }
 
-TEST(ConformanceSplit, makes_communicators_that_are_not_equal) {
+TEST(ConformanceSplit, makes_different_communicators) {
   on_ranks([](Comm comm) {
     const Comm same = comm;
     EXPECT_TRUE(same == comm);
@@ -140,7 +140,7 @@ TEST(ConformanceSplit, can_be_repeated) {
   });
 }
 
-TEST(ConformanceSplit, makes_progress_in_all_communicators_at_once) {
+TEST(ConformanceSplit, progresses_all_communicators) {
   on_ranks([](Comm comm) {
     const Comm other = comm.dup();
     const std::vector<double> in(5000, 1.0);
@@ -159,7 +159,7 @@ TEST(ConformanceSplit, makes_progress_in_all_communicators_at_once) {
   });
 }
 
-TEST(ConformanceSplit, leaves_a_rank_without_a_communicator_an_error) {
+TEST(ConformanceSplit, without_color_makes_an_invalid_communicator) {
   on_ranks([](Comm comm) {
     const Comm none = comm.split(-1);
     ASSERT_FALSE(none.valid());
@@ -170,7 +170,7 @@ TEST(ConformanceSplit, leaves_a_rank_without_a_communicator_an_error) {
   });
 }
 
-TEST(ConformanceDevice, communicator_says_where_arrays_are) {
+TEST(ConformanceDevice, is_a_property_of_the_communicator) {
   on_ranks([](Comm comm) {
     EXPECT_EQ(comm.device(), Device::cpu());
     const Comm debug = comm.on(other_device());
@@ -206,7 +206,7 @@ TEST(ConformanceDevice, memory_is_reduced) {
   });
 }
 
-TEST(ConformanceDevice, memory_is_gathered_with_gaps_left_alone) {
+TEST(ConformanceDevice, memory_is_gathered_and_gaps_are_kept) {
   on_ranks([](Comm comm) {
     const auto counts = uneven_counts(comm.size(), 100, 1);
     const Parts parts = parts_with_gaps(counts);
@@ -229,7 +229,7 @@ TEST(ConformanceDevice, memory_is_gathered_with_gaps_left_alone) {
   });
 }
 
-TEST(ConformanceDevice, memory_is_dealt_and_exchanged) {
+TEST(ConformanceDevice, memory_is_scattered_and_exchanged) {
   on_ranks([](Comm comm) {
     const auto ranks = static_cast<std::size_t>(comm.size());
     std::vector<int> mine(ranks);
@@ -257,7 +257,7 @@ TEST(ConformanceDevice, memory_is_dealt_and_exchanged) {
   });
 }
 
-TEST(ConformanceDevice, memory_is_reduced_and_dealt_in_place) {
+TEST(ConformanceDevice, memory_is_reduced_and_scattered_in_place) {
   on_ranks([](Comm comm) {
     constexpr std::size_t share = 300;
     const std::size_t count = share * static_cast<std::size_t>(comm.size());
@@ -291,7 +291,7 @@ TEST(ConformanceDevice, memory_is_sent_and_received) {
       comm.sendrecv(out, next, in, previous);
       EXPECT_EQ(on_host(in), std::vector<int>(count, previous));
 
-      // One side on the device is enough where both travel the same way.
+      // Host and device memory may be mixed if both have the same route.
       const std::string route = comm.route(other_device()).name;
       if (route == "staged" || route == comm.transport()) {
         std::vector<int> host(count, -1);

@@ -27,7 +27,7 @@ TEST(ConformanceMessages, go_around_a_ring) {
 
 TEST(ConformanceMessages, may_differ_in_size_between_pairs) {
   on_ranks([](Comm comm) {
-    // Everyone sends to everyone, itself included, a message whose size both know.
+    // Every rank sends a message to every rank, including itself.
     const auto length = [](int from, int to) { return from * 37 + to * 101; };
     std::vector<Numbers> out;
     std::vector<Numbers> in;
@@ -49,7 +49,7 @@ TEST(ConformanceMessages, may_differ_in_size_between_pairs) {
   });
 }
 
-TEST(ConformanceMessages, may_be_sent_to_oneself) {
+TEST(ConformanceMessages, can_be_sent_to_the_same_rank) {
   on_ranks([](Comm comm) {
     const std::vector<int> out = {1, 2, comm.rank()};
     std::vector<int> in(3);
@@ -95,9 +95,9 @@ TEST(ConformanceMessages, keep_their_order) {
   });
 }
 
-TEST(ConformanceMessages, follow_one_another_without_being_mixed_up) {
+TEST(ConformanceMessages, do_not_mix) {
   on_ranks([](Comm comm) {
-    // Blocking calls, many times: a token that goes round and grows.
+    // Many blocking calls: a token that travels around the ring and grows.
     const int next = (comm.rank() + 1) % comm.size();
     const int previous = (comm.rank() + comm.size() - 1) % comm.size();
     if (comm.size() == 1) return;
@@ -116,7 +116,7 @@ TEST(ConformanceMessages, follow_one_another_without_being_mixed_up) {
   });
 }
 
-TEST(ConformanceMessages, in_a_group_are_exchanged_as_often_as_it_is_run) {
+TEST(ConformanceMessages, of_a_batch_are_exchanged_each_time_it_runs) {
   on_ranks([](Comm comm) {
     const int next = (comm.rank() + 1) % comm.size();
     const int previous = (comm.rank() + comm.size() - 1) % comm.size();
@@ -127,7 +127,7 @@ TEST(ConformanceMessages, in_a_group_are_exchanged_as_often_as_it_is_run) {
     std::vector<double> nothing;
     MessageBatch group(comm);
     group.send(to_next, next).send(nothing, next).send(to_previous, previous);
-    // With two ranks both neighbours are one, and messages match in the order they were added.
+    // With two ranks both neighbours are the same; messages match in the order they were added.
     group.recv(from_previous, previous).recv(nothing, previous).recv(from_next, next);
     for (int round = 0; round < 10; ++round) {
       to_next.assign(700, comm.rank() + 0.5 * round);
@@ -147,7 +147,7 @@ TEST(ConformanceMessages, in_a_group_are_exchanged_as_often_as_it_is_run) {
   });
 }
 
-TEST(ConformanceMessages, in_a_group_cannot_be_started_twice) {
+TEST(ConformanceMessages, of_a_batch_cannot_be_started_twice) {
   on_ranks([](Comm comm) {
     std::vector<int> out = {comm.rank()};
     std::vector<int> in(1);
@@ -164,7 +164,7 @@ TEST(ConformanceMessages, in_a_group_cannot_be_started_twice) {
 
 // Requests
 
-TEST(ConformanceRequests, may_be_many_at_once) {
+TEST(ConformanceRequests, of_many_calls_are_in_progress) {
   on_ranks([](Comm comm) {
     for (const bool reverse : {false, true}) {
       std::vector<Numbers> in;
@@ -198,7 +198,7 @@ TEST(ConformanceRequests, may_be_many_at_once) {
 
 namespace {
 
-/// One call of each kind, all under way at the same time.
+/// One call of each kind, all in progress at the same time.
 class EverythingAtOnce {
  public:
   EverythingAtOnce(Comm comm, index_t count)
@@ -282,7 +282,7 @@ class EverythingAtOnce {
 
 }  // namespace
 
-TEST(ConformanceRequests, of_all_kinds_are_under_way_together) {
+TEST(ConformanceRequests, of_all_kinds_are_in_progress_together) {
   on_ranks([](Comm comm) {
     for (const index_t count : {0, 1, 20, 3000}) {
       EverythingAtOnce calls(comm, count);

@@ -5,7 +5,7 @@
 
 namespace weft::test {
 
-TEST(ConformanceAllreduce, has_every_op_of_every_type) {
+TEST(ConformanceAllreduce, supports_every_op_of_every_type) {
   on_ranks([](Comm comm) {
     for (const DType dtype : all_dtypes) {
       for (const ReduceOp op : all_ops) {
@@ -25,7 +25,7 @@ TEST(ConformanceAllreduce, has_every_op_of_every_type) {
   });
 }
 
-TEST(ConformanceReduce, brings_every_op_to_every_root) {
+TEST(ConformanceReduce, supports_every_op_and_root) {
   on_ranks([](Comm comm) {
     for (const DType dtype : all_dtypes) {
       for (const ReduceOp op : all_ops) {
@@ -54,7 +54,7 @@ TEST(ConformanceReduce, brings_every_op_to_every_root) {
   });
 }
 
-TEST(ConformanceReduceScatter, leaves_equal_parts_of_every_op_and_type) {
+TEST(ConformanceReduceScatter, supports_every_op_and_type) {
   on_ranks([](Comm comm) {
     for (const DType dtype : all_dtypes) {
       for (const ReduceOp op : all_ops) {
@@ -77,7 +77,7 @@ TEST(ConformanceReduceScatter, leaves_equal_parts_of_every_op_and_type) {
   });
 }
 
-TEST(ConformanceReduceScatter, leaves_uneven_parts_from_anywhere) {
+TEST(ConformanceReduceScatter, supports_uneven_parts_at_any_offset) {
   on_ranks([](Comm comm) {
     for (const index_t scale : {1, 50, 3000}) {
       const auto counts = uneven_counts(comm.size(), scale, 1);
@@ -132,7 +132,7 @@ TEST(ConformanceAllreduce, averages) {
   });
 }
 
-TEST(ConformanceAllreduce, averages_the_parts_of_complex_numbers_apart) {
+TEST(ConformanceAllreduce, averages_real_and_imaginary_parts) {
   on_ranks([](Comm comm) {
     const double infinity = std::numeric_limits<double>::infinity();
     std::vector<std::complex<double>> data = {{0.1, infinity}, {1e-310, 0.7}};
@@ -143,7 +143,7 @@ TEST(ConformanceAllreduce, averages_the_parts_of_complex_numbers_apart) {
   });
 }
 
-TEST(ConformanceAllreduce, takes_large_arrays) {
+TEST(ConformanceAllreduce, supports_large_arrays) {
   on_ranks([](Comm comm) {
     const index_t many = 1'000'003;
     std::vector<double> data(static_cast<std::size_t>(many));
@@ -168,7 +168,7 @@ TEST(ConformanceAllreduce, takes_large_arrays) {
   });
 }
 
-TEST(ConformanceAllreduce, takes_sizes_around_the_limit_of_small_messages) {
+TEST(ConformanceAllreduce, supports_sizes_around_the_limit_of_small_messages) {
   on_ranks([](Comm comm) {
     for (index_t count = 490; count <= 502; ++count) {
       Numbers data = values(DType::u8, comm.rank(), count);
@@ -190,7 +190,7 @@ TEST(ConformanceAllreduce, reduces_one_number) {
   });
 }
 
-// Floating-point numbers in the order of ranks: a promise of the thread transport only.
+// Floating-point sums in rank order, which only the thread transport guarantees.
 
 namespace {
 
@@ -233,8 +233,8 @@ void expect_rank_order(const Comm& comm, index_t count) {
 
 }  // namespace
 
-TEST(ConformanceFloats, are_added_in_the_order_of_ranks) {
-  if (world() == World::mpi) GTEST_SKIP() << "MPI adds in an order of its own";
+TEST(ConformanceFloats, are_added_in_rank_order) {
+  if (world() == World::mpi) GTEST_SKIP() << "MPI chooses the order of additions";
   on_ranks([](Comm comm) {
     for (const index_t count : {1, 7, 60, 130, 4097, 50'000}) {
       expect_rank_order<float>(comm, count);
@@ -244,7 +244,7 @@ TEST(ConformanceFloats, are_added_in_the_order_of_ranks) {
 }
 
 TEST(ConformanceFloats, give_the_same_bits_on_all_ranks) {
-  if (world() == World::mpi) GTEST_SKIP() << "MPI does not promise it";
+  if (world() == World::mpi) GTEST_SKIP() << "MPI does not guarantee it";
   on_ranks([](Comm comm) {
     for (const index_t count : {3, 5000}) {
       std::vector<std::complex<float>> data;
@@ -266,8 +266,8 @@ TEST(ConformanceFloats, give_the_same_bits_on_all_ranks) {
 TEST(ConformanceFloats, of_16_bits_are_rounded_once) {
   if (world() == World::mpi) GTEST_SKIP() << "MPI rounds at every step";
   on_ranks([](Comm comm) {
-    // The largest number up to which all whole ones exist, and a one from everybody else: if each
-    // sum were rounded, the ones would vanish.
+    // The largest n with all integers up to n, plus 1 from every other rank: if each partial sum
+    // were rounded, the ones would vanish.
     for (const std::size_t count : {1U, 400U}) {
       std::vector<Half> half(count, Half(comm.rank() == 0 ? 2048.0F : 1.0F));
       std::vector<BFloat16> brain(count, BFloat16(comm.rank() == 0 ? 256.0F : 1.0F));

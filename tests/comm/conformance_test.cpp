@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-TEST(ConformanceWorld, has_the_ranks_that_were_asked_for) {
+TEST(ConformanceWorld, has_the_requested_ranks) {
   on_ranks([](Comm comm) {
     ASSERT_EQ(comm.size(), ranks());
     ASSERT_GE(comm.rank(), 0);
@@ -27,7 +27,7 @@ TEST(ConformanceWorld, has_the_ranks_that_were_asked_for) {
 
 // Barrier
 
-TEST(ConformanceBarrier, lets_nobody_go_before_all_have_come) {
+TEST(ConformanceBarrier, blocks_until_all_ranks_arrive) {
   on_ranks([](Comm comm) {
     using Clock = std::chrono::steady_clock;
     for (int round = 0; round < 5; ++round) {
@@ -43,7 +43,7 @@ TEST(ConformanceBarrier, lets_nobody_go_before_all_have_come) {
 
 TEST(ConformanceBarrier, is_not_complete_before_all_have_started_it) {
   on_ranks([](Comm comm) {
-    if (comm.checks_calls()) comm.check_calls(false);  // which would wait for the others at once
+    if (comm.checks_calls()) comm.check_calls(false);  // checking would wait for the other ranks
     const std::vector<int> token = {1};
     std::vector<int> received(1);
     if (comm.rank() == 0) {
@@ -61,7 +61,7 @@ TEST(ConformanceBarrier, is_not_complete_before_all_have_started_it) {
 
 // Collectives that move data
 
-TEST(ConformanceBroadcast, brings_every_type_from_every_root) {
+TEST(ConformanceBroadcast, supports_every_type_and_root) {
   on_ranks([](Comm comm) {
     for (const DType dtype : all_dtypes) {
       for (int root = 0; root < comm.size(); ++root) {
@@ -75,7 +75,7 @@ TEST(ConformanceBroadcast, brings_every_type_from_every_root) {
   });
 }
 
-TEST(ConformanceAllGather, collects_equal_parts_of_every_type) {
+TEST(ConformanceAllGather, gathers_equal_parts_of_every_type) {
   on_ranks([](Comm comm) {
     for (const DType dtype : all_dtypes) {
       for (const index_t count : sizes) {
@@ -98,7 +98,7 @@ TEST(ConformanceAllGather, collects_equal_parts_of_every_type) {
   });
 }
 
-TEST(ConformanceAllGather, collects_uneven_parts_and_leaves_gaps_alone) {
+TEST(ConformanceAllGather, gathers_uneven_parts_and_keeps_gaps) {
   on_ranks([](Comm comm) {
     for (const index_t scale : {1, 40, 3000}) {
       for (int shift = 0; shift < 3; ++shift) {
@@ -125,7 +125,7 @@ TEST(ConformanceAllGather, collects_uneven_parts_and_leaves_gaps_alone) {
   });
 }
 
-TEST(ConformanceGather, collects_parts_on_every_root) {
+TEST(ConformanceGather, gathers_parts_on_every_root) {
   on_ranks([](Comm comm) {
     for (int root = 0; root < comm.size(); ++root) {
       const bool here = comm.rank() == root;
@@ -161,7 +161,7 @@ TEST(ConformanceGather, collects_parts_on_every_root) {
   });
 }
 
-TEST(ConformanceScatter, deals_parts_from_every_root) {
+TEST(ConformanceScatter, scatters_parts_from_every_root) {
   on_ranks([](Comm comm) {
     for (int root = 0; root < comm.size(); ++root) {
       const bool here = comm.rank() == root;
@@ -217,7 +217,7 @@ TEST(ConformanceAllToAll, exchanges_equal_parts_of_every_type) {
   });
 }
 
-TEST(ConformanceAllToAll, exchanges_uneven_parts_and_leaves_gaps_alone) {
+TEST(ConformanceAllToAll, exchanges_uneven_parts_and_keeps_gaps) {
   on_ranks([](Comm comm) {
     for (const index_t scale : {1, 40, 2000}) {
       const auto length = [&](int from, int to) { return (from + 2 * to) % 4 * scale; };
@@ -227,7 +227,7 @@ TEST(ConformanceAllToAll, exchanges_uneven_parts_and_leaves_gaps_alone) {
         out_counts.push_back(length(comm.rank(), peer));
         in_counts.push_back(length(peer, comm.rank()));
       }
-      // Some ranks have their parts in a row, others spread out.
+      // Some ranks have consecutive parts, others parts with gaps.
       const auto lay = [&](const std::vector<index_t>& counts, int kind) {
         return kind % 2 == 0 ? Parts(counts) : parts_with_gaps(counts);
       };

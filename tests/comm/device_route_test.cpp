@@ -14,7 +14,7 @@ namespace {
 
 using namespace weft::detail;
 
-/// Ranks of one host with these GPUs, of a build that has everything.
+/// Ranks of one host with these GPUs, in a build with all libraries.
 std::vector<RouteFacts> on_gpus(const std::vector<int>& gpus) {
   std::vector<RouteFacts> ranks;
   for (const int gpu : gpus) {
@@ -46,7 +46,7 @@ void expect_refused(std::string_view host, const std::vector<RouteFacts>& ranks,
 
 }  // namespace
 
-TEST(DeviceRoute, of_one_rank_is_itself) {
+TEST(DeviceRoute, of_one_rank_is_self) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0})).name, "self");
 }
 
@@ -61,7 +61,7 @@ TEST(DeviceRoute, of_ranks_with_gpus_of_their_own_is_nccl) {
   EXPECT_NE(route.reason.find("2.28.9"), std::string::npos) << route.reason;
 }
 
-TEST(DeviceRoute, gpus_of_other_hosts_are_others) {
+TEST(DeviceRoute, distinguishes_gpus_of_different_hosts) {
   auto ranks = on_gpus({0, 0});
   ranks[1].host = 2;
   EXPECT_EQ(choose_route("mpi", ranks).name, "nccl");
@@ -73,7 +73,7 @@ TEST(DeviceRoute, of_processes_that_share_a_gpu_is_staged) {
   EXPECT_NE(route.reason.find("ranks 0 and 2 share a GPU"), std::string::npos) << route.reason;
 }
 
-TEST(DeviceRoute, without_nccl_is_staged_unless_mpi_knows_cuda) {
+TEST(DeviceRoute, without_nccl_is_staged_unless_mpi_is_cuda_aware) {
   auto ranks = on_gpus({0, 1});
   ranks[1].nccl_version = 0;
   EXPECT_EQ(choose_route("thread", ranks).name, "staged");
@@ -86,7 +86,7 @@ TEST(DeviceRoute, without_nccl_is_staged_unless_mpi_knows_cuda) {
   EXPECT_NE(route.reason.find("no NCCL"), std::string::npos) << route.reason;
 }
 
-TEST(DeviceRoute, can_be_asked_for) {
+TEST(DeviceRoute, can_be_requested) {
   const auto ranks = on_gpus({0, 0});
   EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::staged)).name, "staged");
   EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::none)).name, "none");
@@ -96,21 +96,21 @@ TEST(DeviceRoute, can_be_asked_for) {
   EXPECT_EQ(choose_route("mpi", aware).name, "mpi");
 }
 
-TEST(DeviceRoute, is_refused_where_it_does_not_lead) {
+TEST(DeviceRoute, refuses_impossible_requests) {
   auto old = asking(on_gpus({0, 1}), RouteRequest::nccl);
   old[1].nccl_version = 21403;
   expect_refused("mpi", old, {"NCCL 2.14.3", "rank 1", "2.18.0"});
   old[1].nccl_version = 0;
   expect_refused("mpi", old, {"no NCCL"});
   expect_refused("thread", asking(on_gpus({0, 0}), RouteRequest::nccl), {"ranks 0 and 1", "share"});
-  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::mpi), {"knows no CUDA"});
+  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::mpi), {"not CUDA-aware"});
   expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::mpi), {"'thread'"});
   auto mixed = on_gpus({0, 1, 2});
   mixed[2].request = RouteRequest::staged;
   expect_refused("mpi", mixed, {"ranks 0 and 2"});
 }
 
-TEST(DeviceRoute, is_told_by_the_communicator) {
+TEST(DeviceRoute, is_reported_by_the_communicator) {
   on_ranks([](Comm comm) {
     EXPECT_EQ(comm.route(Device::cpu()).name, comm.transport());
     const Route route = comm.route(other_device());
@@ -124,7 +124,7 @@ TEST(DeviceRoute, is_told_by_the_communicator) {
   });
 }
 
-TEST(DeviceRoute, gpus_that_do_not_exist_are_refused) {
+TEST(DeviceRoute, refuses_missing_gpus) {
   on_ranks([](Comm comm) {
     EXPECT_THROW(static_cast<void>(comm.on(Device::cuda(9999))), DeviceError);
     EXPECT_THROW(static_cast<void>(comm.on(Device::cuda(-1))), DeviceError);

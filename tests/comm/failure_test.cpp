@@ -1,4 +1,4 @@
-// A failure is everybody's: no rank is left waiting for one that will not come.
+// A failure ends the calls of all ranks: none is left waiting for a rank that will not come.
 
 #include "support/ranks.hpp"
 
@@ -30,13 +30,13 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// An error that the library does not know.
+/// An error type of the user.
 class Boom : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// How a rank left what it was doing.
+/// How a rank ended.
 struct Exit {
   int failed_rank = -1;
   std::string reason;
@@ -47,13 +47,12 @@ class Failure : public testing::Test {
  protected:
   void SetUp() override {
     if (world() != World::thread) {
-      GTEST_SKIP()
-          << "ranks of an MPI job end together with the job, which a test does not survive";
+      GTEST_SKIP() << "a failure ends the MPI job, and the test with it";
     }
   }
 
   /// Runs `wait` on all ranks but `culprit`, which throws a moment later. Returns how the others
-  /// left.
+  /// ended.
   static std::vector<Exit> others(int ranks, int culprit, const std::function<void(Comm)>& wait) {
     std::mutex mutex;
     std::vector<Exit> exits;
@@ -91,7 +90,7 @@ class Failure : public testing::Test {
       EXPECT_LT(each.seconds, 2.0);
     }
   }
-  /// For teams of several sizes, with the first and with the last rank failing.
+  /// Runs on teams of several sizes, with the first and with the last rank failing.
   static void expect_all_leave(const std::function<void(Comm)>& wait) {
     for (const int ranks : {2, 3, 5}) {
       expect_all_leave(ranks, 0, wait);
@@ -190,7 +189,7 @@ TEST_F(Failure, ends_tests_of_a_started_call) {
   });
 }
 
-TEST_F(Failure, ends_a_group) {
+TEST_F(Failure, ends_a_batch) {
   expect_all_leave([](Comm comm) {
     const std::vector<int> out(10);
     std::vector<int> in(10);
@@ -200,7 +199,7 @@ TEST_F(Failure, ends_a_group) {
   });
 }
 
-TEST_F(Failure, is_heard_by_calls_that_come_later) {
+TEST_F(Failure, ends_later_calls) {
   expect_all_leave([](Comm comm) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     comm.barrier();
@@ -209,7 +208,7 @@ TEST_F(Failure, is_heard_by_calls_that_come_later) {
 
 namespace {
 
-/// Runs `body`, which must end on all ranks but one by a failure of rank `culprit`.
+/// Runs `body`, which a failure of rank `culprit` must end on all other ranks.
 void expect_all_hear(int ranks, int culprit, const std::function<void(Comm)>& body) {
   std::mutex mutex;
   int heard = 0;
@@ -231,29 +230,29 @@ void expect_all_hear(int ranks, int culprit, const std::function<void(Comm)>& bo
 
 }  // namespace
 
-TEST_F(Failure, is_heard_in_a_split_communicator) {
+TEST_F(Failure, ends_calls_of_a_split_communicator) {
   expect_all_hear(5, 4, [](Comm comm) {
-    // The last rank is alone; it fails, and is known by its rank in the job.
+    // The last rank fails in a communicator of its own and is named by its job rank.
     const Comm part = comm.split(comm.rank() == 4 ? 1 : 0, -comm.rank());
     if (comm.rank() == 4) throw Boom("elsewhere");
     for (;;) part.barrier();
   });
 }
 
-TEST_F(Failure, is_heard_in_a_split_of_a_split) {
+TEST_F(Failure, ends_calls_of_a_split_of_a_split) {
   expect_all_hear(4, 2, [](Comm comm) {
     const Comm half = comm.split(comm.rank() / 2);
     const Comm turned = half.split(0, -half.rank());
     if (comm.rank() == 2) throw Boom("elsewhere");
-    // Ranks 0 and 1 have no peer that fails in the communicator they wait in.
+    // Ranks 0 and 1 wait in a communicator without the failing rank.
     std::vector<int> data(1);
     if (comm.rank() == 0) turned.recv(data, 0);
     turned.barrier();
   });
 }
 
-TEST_F(Failure, while_others_split_is_survived) {
-  // Whoever hands a new team to its peers may leave at that very moment.
+TEST_F(Failure, ends_a_split) {
+  // The rank that creates the new team may fail at that moment.
   for (int round = 0; round < 200; ++round) {
     EXPECT_THROW(run_threads(4,
                              [&](Comm comm) {
@@ -268,8 +267,8 @@ TEST_F(Failure, while_others_split_is_survived) {
   }
 }
 
-TEST_F(Failure, during_large_reductions_does_not_touch_released_memory) {
-  // A rank leaves with its call under way and releases the memory that peers read and write.
+TEST_F(Failure, during_large_reductions_does_not_access_released_memory) {
+  // A rank fails with a call in progress and releases memory that peers access.
   for (int round = 0; round < 30; ++round) {
     EXPECT_THROW(run_threads(3,
                              [&](Comm comm) {
@@ -285,7 +284,7 @@ TEST_F(Failure, during_large_reductions_does_not_touch_released_memory) {
   }
 }
 
-TEST_F(Failure, with_a_message_under_way_does_not_touch_released_memory) {
+TEST_F(Failure, with_a_message_in_progress_does_not_access_released_memory) {
   for (int round = 0; round < 30; ++round) {
     EXPECT_THROW(run_threads(2,
                              [&](Comm comm) {
@@ -303,8 +302,8 @@ TEST_F(Failure, with_a_message_under_way_does_not_touch_released_memory) {
   }
 }
 
-TEST_F(Failure, with_a_call_under_way_that_can_never_complete_is_heard) {
-  // What was started waits when it is destroyed; here that would be for ever, on both sides.
+TEST_F(Failure, with_a_call_that_cannot_complete_is_reported) {
+  // The destructor of a request waits; here that would be forever, on both sides.
   const auto start = Clock::now();
   int heard = -1;
   const auto body = [&](Comm comm) {
@@ -324,7 +323,7 @@ TEST_F(Failure, with_a_call_under_way_that_can_never_complete_is_heard) {
   EXPECT_LT(seconds_since(start), 2.0);
 }
 
-TEST_F(Failure, of_several_ranks_is_one_of_theirs) {
+TEST_F(Failure, of_several_ranks_reports_one_of_them) {
   for (int round = 0; round < 20; ++round) {
     std::string seen;
     try {
@@ -339,7 +338,7 @@ TEST_F(Failure, of_several_ranks_is_one_of_theirs) {
   }
 }
 
-TEST_F(Failure, that_is_no_exception_class_is_passed_on) {
+TEST_F(Failure, that_is_not_a_std_exception_is_rethrown) {
   EXPECT_THROW(run_threads(2,
                            [](Comm comm) {
                              if (comm.rank() == 1) throw 42;
@@ -348,13 +347,13 @@ TEST_F(Failure, that_is_no_exception_class_is_passed_on) {
                int);
 }
 
-TEST_F(Failure, of_one_rank_alone_is_thrown_as_it_is) {
+TEST_F(Failure, of_a_single_rank_is_thrown_unchanged) {
   EXPECT_THROW(run_threads(1, [](Comm) { throw Boom("alone"); }), Boom);
   EXPECT_THROW(run_threads(0, [](Comm) {}), ArgumentError);
   EXPECT_THROW(run_threads(-3, [](Comm) {}), ArgumentError);
 }
 
-TEST_F(Failure, by_abort_tells_the_reason) {
+TEST_F(Failure, by_abort_reports_the_reason) {
   std::mutex mutex;
   int heard = 0;
   EXPECT_THROW(run_threads(3,
@@ -374,10 +373,10 @@ TEST_F(Failure, by_abort_tells_the_reason) {
                              }
                            }),
                AbortedError);
-  EXPECT_EQ(heard, 3) << "also the rank that gave up";
+  EXPECT_EQ(heard, 3) << "also the rank that aborted";
 }
 
-TEST_F(Failure, by_abort_of_a_part_names_the_rank_in_the_job) {
+TEST_F(Failure, by_abort_of_a_split_communicator_names_the_job_rank) {
   std::mutex mutex;
   int heard = 0;
   const auto body = [&](Comm comm) {
@@ -395,7 +394,7 @@ TEST_F(Failure, by_abort_of_a_part_names_the_rank_in_the_job) {
   EXPECT_EQ(heard, 3);
 }
 
-TEST_F(Failure, of_a_message_that_does_not_fit_is_seen) {
+TEST_F(Failure, of_a_message_of_the_wrong_size_is_reported) {
   for (const std::size_t room : {3U, 5U}) {
     std::string seen;
     try {
@@ -407,7 +406,7 @@ TEST_F(Failure, of_a_message_that_does_not_fit_is_seen) {
         comm.barrier();
       });
     } catch (const AbortedError& error) {
-      ADD_FAILURE() << "the error of the receiver comes first, not " << error.what();
+      ADD_FAILURE() << "expected the error of the receiver, got " << error.what();
     } catch (const CommError& error) {
       seen = error.what();
     }
@@ -416,7 +415,7 @@ TEST_F(Failure, of_a_message_that_does_not_fit_is_seen) {
   }
 }
 
-TEST_F(Failure, leaves_no_trace_in_the_next_team) {
+TEST_F(Failure, does_not_affect_the_next_team) {
   for (int round = 0; round < 5; ++round) {
     EXPECT_THROW(run_threads(3,
                              [](Comm comm) {
@@ -428,9 +427,9 @@ TEST_F(Failure, leaves_no_trace_in_the_next_team) {
   }
 }
 
-// Complaints
+// Agreed errors
 
-TEST_F(Failure, that_is_agreed_on_has_one_text_and_an_unharmed_communicator) {
+TEST_F(Failure, that_is_agreed_on_has_one_text_and_keeps_the_communicator) {
   std::mutex mutex;
   std::vector<std::string> texts;
   run_threads(4, [&](Comm comm) {
@@ -439,7 +438,7 @@ TEST_F(Failure, that_is_agreed_on_has_one_text_and_an_unharmed_communicator) {
         const bool complains = comm.rank() == 1 || comm.rank() == 3;
         comm.agree(complains ? "rank " + std::to_string(comm.rank()) + " sees negative weights"
                              : std::string());
-        ADD_FAILURE() << "nothing was thrown";
+        ADD_FAILURE() << "no exception was thrown";
       } catch (const AgreedError& error) {
         const std::lock_guard lock(mutex);
         texts.emplace_back(error.what());
@@ -456,7 +455,7 @@ TEST_F(Failure, that_is_agreed_on_has_one_text_and_an_unharmed_communicator) {
   }
 }
 
-TEST_F(Failure, that_is_agreed_on_tells_equal_complaints_once) {
+TEST_F(Failure, that_is_agreed_on_reports_equal_errors_once) {
   const auto text_of = [](int ranks, int complaining) {
     std::string text;
     try {
@@ -473,11 +472,11 @@ TEST_F(Failure, that_is_agreed_on_tells_equal_complaints_once) {
   EXPECT_NE(text_of(3, 3).find("all ranks"), std::string::npos);
 }
 
-// Time limits. They are read once in a process, so each of these has its own.
+// Time limits. They are read once per process, so each test runs in its own process.
 
 namespace {
 
-/// What a process ends with whose recv was left alone.
+/// The output of a process whose recv has no sender.
 [[noreturn]] void wait_for_nothing() {
   setenv("WEFT_TIMEOUT", "1", 1);
   const auto start = Clock::now();
@@ -496,7 +495,7 @@ namespace {
   std::_Exit(code);
 }
 
-/// The same for one that others have joined in a barrier that one rank does not come to.
+/// The same for a barrier that one rank does not enter.
 [[noreturn]] void wait_for_a_lost_rank() {
   setenv("WEFT_TIMEOUT", "0.5", 1);
   int code = 1;
@@ -540,14 +539,14 @@ TEST_F(FailureDeathTest, by_timeout_ends_a_collective) {
   EXPECT_EXIT(wait_for_a_lost_rank(), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(FailureDeathTest, to_read_the_limit_is_an_error_of_its_own) {
+TEST_F(FailureDeathTest, to_parse_the_time_limit_is_reported) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(set_a_senseless_limit(), testing::ExitedWithCode(0), "");
 }
 
-// Endurance
+// Many rounds
 
-TEST_F(Failure, does_not_come_from_many_ranks_on_few_cores) {
+TEST_F(Failure, is_not_raised_by_oversubscription) {
   const auto start = Clock::now();
   run_threads(16, [](Comm comm) {
     for (int round = 0; round < 200; ++round) EXPECT_EQ(comm.allreduce(1), 16);
@@ -555,7 +554,7 @@ TEST_F(Failure, does_not_come_from_many_ranks_on_few_cores) {
   EXPECT_LT(seconds_since(start), 20.0);
 }
 
-TEST_F(Failure, or_success_leaves_no_memory_behind) {
+TEST_F(Failure, or_success_leaks_no_memory) {
   const auto rounds = [](int count) {
     for (int round = 0; round < count; ++round) {
       run_threads(4, [](Comm comm) {
@@ -576,20 +575,20 @@ TEST_F(Failure, or_success_leaves_no_memory_behind) {
                    Boom);
     }
   };
-  rounds(5);  // what is made once and kept
+  rounds(5);  // allocates what is kept
   const index_t cpu = memory_stats(Device::cpu()).bytes_in_use;
   const index_t debug = memory_stats(other_device()).bytes_in_use;
   const std::size_t heap = mallinfo2().uordblks;
   rounds(100);
   EXPECT_EQ(memory_stats(Device::cpu()).bytes_in_use, cpu);
   EXPECT_EQ(memory_stats(other_device()).bytes_in_use, debug);
-  // One team kept per round would be more than 4 MB.
+  // Leaking one team per round would exceed 4 MB.
   EXPECT_LT(static_cast<double>(mallinfo2().uordblks) - static_cast<double>(heap), 5e5);
 }
 
-// Ranks that do not make the same call, in the mode in which calls are not compared beforehand
+// Ranks that make different calls, without checked calls
 
-TEST_F(Failure, by_disagreement_about_a_call_does_not_touch_memory) {
+TEST_F(Failure, by_different_calls_does_not_access_memory) {
   using Call = std::function<void(const Comm&)>;
   const auto reduce_some = [](std::size_t count) {
     return [count](const Comm& comm) {

@@ -39,7 +39,7 @@ const std::string mpiexec = WEFT_MPIEXEC;
 
 #define EXPECT_CONTAINS(text, part) EXPECT_EQ(1, std::min(1, occurrences(text, part))) << text
 
-TEST(LaunchOptions, are_taken_out_of_argv) {
+TEST(LaunchOptions, are_removed_from_argv) {
   const Ended ended = run("$P say --ranks 2 a b --device cpu --other=3 -x 5 --comm=thread c");
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.output, "arguments: [say] [a] [b] [--other=3] [-x] [5] [c]\n");
@@ -61,7 +61,7 @@ TEST(LaunchOptions, choose_transport_and_device) {
             "1 ranks on self with debug\n");
 }
 
-TEST(LaunchOptions, help_is_shown_once_and_nothing_runs) {
+TEST(LaunchOptions, print_help_once_instead_of_running) {
   const Ended ended = run("$P fail_alone --help");
   EXPECT_EQ(ended.code, 0);
   for (const char* part : {"--ranks", "--comm", "--device", "--help", "mpirun -n"}) {
@@ -72,7 +72,7 @@ TEST(LaunchOptions, help_is_shown_once_and_nothing_runs) {
   }
 }
 
-TEST(LaunchOptions, with_bad_values_end_with_one_line) {
+TEST(LaunchOptions, with_invalid_values_print_one_line) {
   for (const char* bad : {"--ranks 0", "--ranks many", "--ranks", "--ranks 2.5", "--comm pigeon",
                           "--device toaster", "--device cuda:x", "--comm self --ranks 2"}) {
     const Ended ended = run(std::string("$P show ") + bad);
@@ -82,7 +82,7 @@ TEST(LaunchOptions, with_bad_values_end_with_one_line) {
   }
 }
 
-TEST(LaunchEnvironment, with_a_bad_value_ends_with_one_line) {
+TEST(LaunchEnvironment, with_an_invalid_value_prints_one_line) {
   for (const auto& [bad, message] : std::map<std::string, std::string>{
            {"WEFT_CHECK=maybe", "WEFT_CHECK must be 0 or 1, got 'maybe'"},
            {"WEFT_QUIET=", "WEFT_QUIET must be 0 or 1, got ''"},
@@ -100,7 +100,7 @@ TEST(LaunchEnvironment, with_a_bad_value_ends_with_one_line) {
   }
 }
 
-TEST(LaunchEnvironment, gets_a_note_on_names_that_are_mistyped) {
+TEST(LaunchEnvironment, notes_mistyped_names) {
   const std::string note =
       "weft: note: WEFT_TIMEOT is set, but Weft has no such variable; did you mean WEFT_TIMEOUT?\n";
   const std::string mistyped = "export WEFT_TIMEOT=3 WEFT_TEST_RANKS=2; ";
@@ -129,7 +129,8 @@ TEST(LaunchEnvironment, is_reported_once_on_mpi) {
 
 TEST(LaunchProgram, runs_on_one_thread_per_core_by_default) {
   const Ended ended = run("$P show | head -1");
-  EXPECT_EQ(ended.output, fmt::format("{} ranks on thread with cpu\n", this_place().cores.size()));
+  EXPECT_EQ(ended.output,
+            fmt::format("{} ranks on thread with cpu\n", this_location().cores.size()));
 }
 
 TEST(LaunchProgram, returns_the_largest_code) {
@@ -144,7 +145,7 @@ TEST(LaunchProgram, ends_all_threads_when_one_fails) {
   EXPECT_LT(ended.seconds, 2);
 }
 
-TEST(LaunchProgram, says_once_what_all_threads_complain_of) {
+TEST(LaunchProgram, prints_an_error_of_all_threads_once) {
   const Ended same = run("WEFT_QUIET=1 $P fail_together --ranks 3");
   EXPECT_EQ(same.code, 1);
   EXPECT_EQ(occurrences(same.output, "all of us are wrong"), 1) << same.output;
@@ -155,13 +156,13 @@ TEST(LaunchProgram, says_once_what_all_threads_complain_of) {
   EXPECT_EQ(agreed.output, "weft: rank 0: no such file\n");
 }
 
-TEST(LaunchProgram, names_the_rank_that_gave_up) {
+TEST(LaunchProgram, names_the_rank_that_aborted) {
   const Ended ended = run("WEFT_QUIET=1 $P give_up --ranks 3");
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.output, "weft: rank 0 of 3 failed: enough\n");
 }
 
-TEST(LaunchProgram, names_the_rank_that_waited_too_long_once) {
+TEST(LaunchProgram, names_the_rank_that_timed_out_once) {
   const Ended ended = run("WEFT_QUIET=1 WEFT_TIMEOUT=0.3 $P come_late --ranks 3");
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.output,
@@ -169,7 +170,7 @@ TEST(LaunchProgram, names_the_rank_that_waited_too_long_once) {
             "WEFT_TIMEOUT\n");
 }
 
-TEST(LaunchProgram, ends_with_one_line_for_whatever_its_read_throws) {
+TEST(LaunchProgram, prints_one_line_for_errors_of_read) {
   const std::string quiet = "export WEFT_QUIET=1; ";
   for (const std::string& start : {std::string(), mpiexec + " -n 2 "}) {
     if (!start.empty() && mpiexec.empty()) continue;
@@ -181,7 +182,7 @@ TEST(LaunchProgram, ends_with_one_line_for_whatever_its_read_throws) {
 }
 
 TEST(LaunchProgram, notes_more_threads_than_cores) {
-  const std::string one_core = "taskset -c " + std::to_string(this_place().cores.front());
+  const std::string one_core = "taskset -c " + std::to_string(this_location().cores.front());
   EXPECT_CONTAINS(run(one_core + " $P show --ranks 2").output, "weft: note: 2 ranks on ");
   EXPECT_EQ(occurrences(run(one_core + " $P show --ranks 1").output, "note"), 0);
   EXPECT_EQ(
@@ -201,7 +202,7 @@ TEST(LaunchMpi, every_rank_returns_the_largest_code) {
   EXPECT_EQ(run(mpiexec + " -n 2 $P return_rank").code, 11);
 }
 
-TEST(LaunchMpi, refuses_another_number_of_ranks) {
+TEST(LaunchMpi, refuses_a_different_number_of_ranks) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run(mpiexec + " -n 2 $P show --ranks 3");
   EXPECT_EQ(ended.code, 2);
@@ -219,7 +220,7 @@ TEST(LaunchMpi, ends_the_job_when_one_rank_fails) {
   EXPECT_LT(ended.seconds, 5);
 }
 
-TEST(LaunchMpi, tells_the_error_of_a_rank_that_had_a_receive_begun) {
+TEST(LaunchMpi, reports_the_error_of_a_rank_with_a_receive_in_progress) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 2 $P fail_expecting");
   EXPECT_NE(ended.code, 0);
@@ -228,7 +229,7 @@ TEST(LaunchMpi, tells_the_error_of_a_rank_that_had_a_receive_begun) {
   EXPECT_LT(ended.seconds, 5);
 }
 
-TEST(LaunchMpi, ends_in_order_when_all_ranks_are_out) {
+TEST(LaunchMpi, ends_normally_when_all_ranks_fail) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended ended = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_at_the_end");
   EXPECT_EQ(ended.code, 1);
@@ -237,7 +238,7 @@ TEST(LaunchMpi, ends_in_order_when_all_ranks_are_out) {
   EXPECT_EQ(occurrences(ended.output, "MPI_ABORT"), 0) << ended.output;
 }
 
-TEST(LaunchMpi, says_once_what_all_ranks_complain_of) {
+TEST(LaunchMpi, prints_an_error_of_all_ranks_once) {
   WEFT_SKIP_WITHOUT_MPI();
   const Ended same = run("export WEFT_QUIET=1; " + mpiexec + " -n 3 $P fail_together");
   EXPECT_EQ(same.code, 1);
@@ -248,7 +249,7 @@ TEST(LaunchMpi, says_once_what_all_ranks_complain_of) {
   EXPECT_EQ(occurrences(agreed.output, "weft: rank 0: no such file\n"), 1) << agreed.output;
 }
 
-TEST(LaunchMpi, shows_help_and_bad_options_once) {
+TEST(LaunchMpi, prints_help_and_usage_errors_once) {
   WEFT_SKIP_WITHOUT_MPI();
   EXPECT_EQ(occurrences(run(mpiexec + " -n 2 $P --help").output, "--device"), 1);
   const Ended bad = run(mpiexec + " -n 2 $P --comm pigeon");
@@ -258,7 +259,7 @@ TEST(LaunchMpi, shows_help_and_bad_options_once) {
 
 TEST(LaunchMpi, notes_more_ranks_than_cores) {
   WEFT_SKIP_WITHOUT_MPI();
-  const std::string one_core = " taskset -c " + std::to_string(this_place().cores.front()) + " ";
+  const std::string one_core = " taskset -c " + std::to_string(this_location().cores.front()) + " ";
   const Ended ended = run(mpiexec + " -n 2" + one_core + "$P show");
   EXPECT_EQ(occurrences(ended.output, "weft: note: 2 ranks on "), 1) << ended.output;
   EXPECT_CONTAINS(ended.output, "several are bound to the same core");
@@ -286,7 +287,7 @@ TEST(LaunchMistakes, nested_launchers_are_refused) {
   EXPECT_EQ(run(step + mpiexec + " -n 2 $P show --comm mpi").code, 0);
 }
 
-// The same, on environments that are made up
+// The same with synthetic environments
 
 Environment fake(std::map<std::string, std::string> variables) {
   return [variables = std::move(variables)](const char* name) -> const char* {
@@ -301,7 +302,7 @@ void expect_task(const Task& task, Launcher launcher, int rank, int size) {
   EXPECT_EQ(task.size, size);
 }
 
-TEST(LaunchChecks, find_the_launcher) {
+TEST(LaunchChecks, detect_the_launcher) {
   expect_task(find_task(fake({})), Launcher::none, 0, 0);
   expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "3"}})),
               Launcher::open_mpi, 3, 4);
@@ -313,7 +314,7 @@ TEST(LaunchChecks, find_the_launcher) {
               Launcher::slurm, 2, 6);
 }
 
-TEST(LaunchChecks, a_batch_script_is_no_launcher) {
+TEST(LaunchChecks, a_batch_script_is_not_a_launcher) {
   expect_task(find_task(fake({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "6"}})), Launcher::none, 0,
               0);
   expect_task(
@@ -322,7 +323,7 @@ TEST(LaunchChecks, a_batch_script_is_no_launcher) {
       Launcher::none, 0, 0);
 }
 
-TEST(LaunchChecks, numbers_that_are_none_do_not_count) {
+TEST(LaunchChecks, invalid_numbers_are_ignored) {
   expect_task(find_task(fake({{"OMPI_COMM_WORLD_SIZE", ""}, {"PMI_RANK", "x"}})), Launcher::none, 0,
               0);
   expect_task(
@@ -332,30 +333,29 @@ TEST(LaunchChecks, numbers_that_are_none_do_not_count) {
 }
 
 TEST(LaunchChecks, separate_worlds) {
-  const std::string mpirun =
-      separate_worlds_complaint({Launcher::hydra, 0, 4}, 1, "Open MPI v4.1.4");
+  const std::string mpirun = separate_worlds_error({Launcher::hydra, 0, 4}, 1, "Open MPI v4.1.4");
   EXPECT_CONTAINS(mpirun, "4 tasks");
   EXPECT_CONTAINS(mpirun, "Open MPI v4.1.4");
-  EXPECT_CONTAINS(separate_worlds_complaint({Launcher::slurm, 0, 4}, 1, "x"), "srun --mpi=pmix");
-  EXPECT_EQ(separate_worlds_complaint({Launcher::hydra, 0, 4}, 4, "x"), "");
-  EXPECT_EQ(separate_worlds_complaint({Launcher::hydra, 0, 1}, 1, "x"), "");
-  EXPECT_EQ(separate_worlds_complaint({Launcher::pmi, 0, 0}, 1, "x"), "");
+  EXPECT_CONTAINS(separate_worlds_error({Launcher::slurm, 0, 4}, 1, "x"), "srun --mpi=pmix");
+  EXPECT_EQ(separate_worlds_error({Launcher::hydra, 0, 4}, 4, "x"), "");
+  EXPECT_EQ(separate_worlds_error({Launcher::hydra, 0, 1}, 1, "x"), "");
+  EXPECT_EQ(separate_worlds_error({Launcher::pmi, 0, 0}, 1, "x"), "");
 }
 
 TEST(LaunchChecks, nested_launchers) {
   std::map<std::string, std::string> step = {
       {"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_STEP_ID", "0"}};
-  EXPECT_EQ(nested_launchers_complaint(fake(step)), "");
+  EXPECT_EQ(nested_launchers_error(fake(step)), "");
   auto open_mpi = step;
   open_mpi["OMPI_COMM_WORLD_SIZE"] = "2";
-  EXPECT_CONTAINS(nested_launchers_complaint(fake(open_mpi)), "srun -n 6");
+  EXPECT_CONTAINS(nested_launchers_error(fake(open_mpi)), "srun -n 6");
   auto hydra = step;
   hydra["MPI_LOCALNRANKS"] = "2";
-  EXPECT_CONTAINS(nested_launchers_complaint(fake(hydra)), "--comm mpi");
+  EXPECT_CONTAINS(nested_launchers_error(fake(hydra)), "--comm mpi");
   auto pmi2 = step;
   pmi2["PMI_RANK"] = "1";
   pmi2["PMI_SIZE"] = "3";
-  EXPECT_EQ(nested_launchers_complaint(fake(pmi2)), "");
+  EXPECT_EQ(nested_launchers_error(fake(pmi2)), "");
 }
 
 TEST(LaunchChecks, a_launcher_in_an_allocation_is_not_nested) {
@@ -363,70 +363,71 @@ TEST(LaunchChecks, a_launcher_in_an_allocation_is_not_nested) {
                                             {"SLURM_NTASKS", "8"},
                                             {"OMPI_COMM_WORLD_SIZE", "8"},
                                             {"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}};
-  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  EXPECT_EQ(nested_launchers_error(fake(job)), "");
   job["SLURM_STEP_NUM_TASKS"] = "1";
-  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
-  // What mpirun starts on each node by an srun of its own.
+  EXPECT_EQ(nested_launchers_error(fake(job)), "");
+  // Processes that mpirun starts on each node with its own srun.
   job["SLURM_STEP_NUM_TASKS"] = "2";
   job["SLURM_STEP_NUM_NODES"] = "2";
-  EXPECT_EQ(nested_launchers_complaint(fake(job)), "");
+  EXPECT_EQ(nested_launchers_error(fake(job)), "");
 }
 
 TEST(LaunchChecks, a_build_without_mpi) {
-  EXPECT_CONTAINS(no_mpi_complaint({Launcher::slurm, 0, 4}), "--ranks 4");
-  EXPECT_EQ(no_mpi_complaint({Launcher::slurm, 0, 1}), "");
+  EXPECT_CONTAINS(no_mpi_error({Launcher::slurm, 0, 4}), "--ranks 4");
+  EXPECT_EQ(no_mpi_error({Launcher::slurm, 0, 1}), "");
 }
 
-TEST(LaunchChecks, crowded_hosts) {
-  EXPECT_EQ(crowding_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
-  EXPECT_EQ(crowding_note({{"a", {0}}, {"b", {0}}}), "");
-  EXPECT_EQ(crowding_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
+TEST(LaunchChecks, oversubscribed_hosts) {
+  EXPECT_EQ(oversubscription_note({{"a", {0, 1}}, {"a", {0, 1}}}), "");
+  EXPECT_EQ(oversubscription_note({{"a", {0}}, {"b", {0}}}), "");
+  EXPECT_EQ(oversubscription_note({{"a", {0, 1, 4}}, {"a", {0, 1}}, {"a", {4}}, {"a", {4, 1}}}),
             "4 ranks on a share 3 cores (bound to 0, 1, 4)");
-  EXPECT_EQ(crowding_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}),
+  EXPECT_EQ(oversubscription_note({{"a", {1, 2}}, {"b", {3}}, {"b", {3}}}),
             "2 ranks on b share 1 core (bound to 3); several are bound to the same core (3)");
-  EXPECT_EQ(crowding_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}),
+  EXPECT_EQ(oversubscription_note({{"a", {0}}, {"a", {0}}, {"a", {1, 2}}}),
             "3 ranks on a share 3 cores (bound to 0-2); several are bound to the same core (0)");
 }
 
-TEST(LaunchChecks, places_survive_packing) {
-  const Place place = {"node17", {0, 7, 8, 63, 1023}};
-  const Place same = unpack(pack(place));
-  EXPECT_EQ(same.host, place.host);
-  EXPECT_EQ(same.cores, place.cores);
+TEST(LaunchChecks, locations_survive_packing) {
+  const RankLocation location = {"node17", {0, 7, 8, 63, 1023}};
+  const RankLocation same = unpack(pack(location));
+  EXPECT_EQ(same.host, location.host);
+  EXPECT_EQ(same.cores, location.cores);
   EXPECT_EQ(unpack(pack({std::string(300, 'x'), {}})).host, std::string(63, 'x'));
 }
 
 TEST(LaunchChecks, ranks_of_a_host_take_its_gpus_in_turn) {
-  const std::vector<Place> places = {{"a", {}}, {"b", {}}, {"a", {}}, {"a", {}}, {"b", {}}};
+  const std::vector<RankLocation> locations = {
+      {"a", {}}, {"b", {}}, {"a", {}}, {"a", {}}, {"b", {}}};
   const std::vector<int> expected = {0, 0, 1, 0, 1};
   for (int rank = 0; rank < 5; ++rank) {
-    EXPECT_EQ(gpu_for_rank(places, rank, 2, {}), expected[static_cast<std::size_t>(rank)]);
-    EXPECT_EQ(gpu_for_rank(places, rank, 1, {}), 0);
+    EXPECT_EQ(gpu_for_rank(locations, rank, 2, {}), expected[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(gpu_for_rank(locations, rank, 1, {}), 0);
   }
   const std::vector<int> list = {3, 1, 1};
   const std::vector<int> listed = {3, 3, 1, 1, 1};
   for (int rank = 0; rank < 5; ++rank) {
-    EXPECT_EQ(gpu_for_rank(places, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
-    EXPECT_THROW(gpu_for_rank(places, rank, 3, list), ArgumentError) << "there is no GPU 3";
+    EXPECT_EQ(gpu_for_rank(locations, rank, 4, list), listed[static_cast<std::size_t>(rank)]);
+    EXPECT_THROW(gpu_for_rank(locations, rank, 3, list), ArgumentError) << "there is no GPU 3";
   }
-  for (const int rank : {0, 2, 3}) {  // all of the host that has more ranks than entries
+  for (const int rank : {0, 2, 3}) {  // all ranks of the host with more ranks than entries
     try {
-      gpu_for_rank(places, rank, 4, {0, 1});
-      ADD_FAILURE() << "nothing was thrown on rank " << rank;
+      gpu_for_rank(locations, rank, 4, {0, 1});
+      ADD_FAILURE() << "no exception was thrown on rank " << rank;
     } catch (const ArgumentError& error) {
       EXPECT_STREQ(error.what(), "WEFT_GPUS has 2 entries, but a has 3 ranks");
     }
   }
-  EXPECT_EQ(gpu_for_rank(places, 4, 4, {0, 1}), 1);
+  EXPECT_EQ(gpu_for_rank(locations, 4, 4, {0, 1}), 1);
 }
 
 TEST(LaunchChecks, threads_share_cores) {
-  const std::vector<Place> places = {
+  const std::vector<RankLocation> locations = {
       {"a", {0, 1, 2, 3}}, {"a", {0, 1, 2, 3}}, {"a", {4}}, {"b", {0, 1, 2, 3}}, {"c", {}}};
-  EXPECT_EQ(threads_for_rank(places, 0), 2);
-  EXPECT_EQ(threads_for_rank(places, 2), 1);
-  EXPECT_EQ(threads_for_rank(places, 3), 4);
-  EXPECT_EQ(threads_for_rank(places, 4), 1);
+  EXPECT_EQ(threads_for_rank(locations, 0), 2);
+  EXPECT_EQ(threads_for_rank(locations, 2), 1);
+  EXPECT_EQ(threads_for_rank(locations, 3), 4);
+  EXPECT_EQ(threads_for_rank(locations, 4), 1);
 }
 
 // Threads of this process
@@ -447,7 +448,7 @@ TEST(LaunchThreads, throw_the_error_of_the_first_to_fail_with_its_type) {
   };
   try {
     run_threads(4, fail);
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception was thrown";
   } catch (const std::out_of_range& error) {
     EXPECT_STREQ(error.what(), "two");
   }
@@ -458,32 +459,32 @@ TEST(LaunchThreads, throw_what_all_ranks_agreed_on) {
   EXPECT_THROW(run_threads(3, complain), AgreedError);
 }
 
-TEST(LaunchThreads, tell_of_a_rank_that_gave_up) {
+TEST(LaunchThreads, report_a_rank_that_aborted) {
   const auto give_up = [](const Comm& world) {
     if (world.rank() == 1) world.abort("enough");
     world.barrier();
   };
   try {
     run_threads(3, give_up);
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception was thrown";
   } catch (const AbortedError& error) {
     EXPECT_EQ(error.failed_rank(), 1);
     EXPECT_EQ(error.reason(), "enough");
   }
 }
 
-TEST(LaunchThreads, are_neither_none_nor_too_many) {
+TEST(LaunchThreads, refuse_invalid_numbers_of_ranks) {
   EXPECT_THROW(run_threads(0, [](const Comm&) {}), ArgumentError);
   EXPECT_THROW(run_threads(100000, [](const Comm&) {}), ArgumentError);
   const Ended ended = run("$P show --ranks 100000");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.output, "weft: 100000 ranks cannot run on threads: 1 to 1024 can\n");
+  EXPECT_EQ(ended.output, "weft: the number of thread ranks must be 1 to 1024, got 100000\n");
 }
 
 #if defined(_OPENMP)
 TEST(LaunchThreads, share_the_cores_and_leave_the_caller_its_threads) {
   const int before = omp_get_max_threads();
-  const int cores = static_cast<int>(this_place().cores.size());
+  const int cores = static_cast<int>(this_location().cores.size());
   const char* chosen = std::getenv("OMP_NUM_THREADS");
   run_threads(2, [&](const Comm&) {
     const int expected = chosen == nullptr ? std::max(1, cores / 2) : before;

@@ -1,5 +1,5 @@
-// What is particular to MPI: its 32-bit counts, its types and ops, and lengths that do not match.
-// Everything else is in the conformance suite, which runs on all transports.
+// Properties of MPI: 32-bit counts, types and ops, and lengths that do not match. The conformance
+// suite tests the rest.
 
 #include <weft/comm/comm.hpp>
 #include <weft/core/error.hpp>
@@ -24,7 +24,7 @@ using weft::test::on_ranks;
 
 using Numbers = std::vector<std::int64_t>;
 
-/// Makes everything large: MPI gets at most this many elements in one call.
+/// Makes all data large: MPI gets at most this many elements per call.
 class LowLimit {
  public:
   explicit LowLimit(index_t elements) { detail::set_mpi_count_limit(elements); }
@@ -33,7 +33,7 @@ class LowLimit {
   LowLimit& operator=(const LowLimit&) = delete;
 };
 
-/// Runs body with a limit on ranks that are processes of MPI.
+/// Runs body with a count limit if ranks are MPI processes.
 void on_mpi(index_t limit, const std::function<void(const Comm&)>& body) {
   bool skipped = false;
   on_ranks([&](const Comm& world) {
@@ -48,7 +48,7 @@ void on_mpi(index_t limit, const std::function<void(const Comm&)>& body) {
       world.barrier();
     }
   });
-  if (skipped) GTEST_SKIP() << "the ranks of this run are no processes of MPI";
+  if (skipped) GTEST_SKIP() << "the ranks of this run are not MPI processes";
 }
 
 std::int64_t value(int rank, index_t i) { return 1000 * (rank + 1) + i; }
@@ -69,7 +69,7 @@ Numbers sums(int ranks, index_t count) {
   return numbers;
 }
 
-/// Parts of 0, 4, 8, ... elements in an order that is not that of the ranks, with gaps.
+/// Parts of 0, 4, 8, ... elements with gaps, not in rank order.
 Parts scattered_parts(int ranks) {
   std::vector<index_t> counts(static_cast<std::size_t>(ranks));
   std::vector<index_t> offsets(counts.size());
@@ -99,7 +99,7 @@ std::vector<Parts> kinds_of_parts(int ranks) {
           scattered_parts(ranks)};
 }
 
-/// Every rank's part in its place, -1 elsewhere.
+/// The parts of all ranks, -1 elsewhere.
 Numbers assembled(const Parts& parts) {
   Numbers numbers(static_cast<std::size_t>(parts.extent()), -1);
   for (int rank = 0; rank < parts.ranks(); ++rank) {
@@ -199,7 +199,7 @@ void check_gather(const Comm& world, const Parts& parts) {
   const Numbers mine = values(world.rank(), parts.count(world.rank()));
   const bool is_root = world.rank() == root;
   const Numbers expected = is_root ? assembled(parts) : Numbers();
-  // What other ranks say about parts does not matter.
+  // Parts are ignored on other ranks.
   const Parts said = is_root ? parts : even_parts(world.size(), 1);
   Numbers now(expected.size(), -1);
   world.gather_v(mine, now, said, root);
@@ -223,14 +223,14 @@ void check_scatter(const Comm& world, const Parts& parts) {
   EXPECT_EQ(later, expected);
 }
 
-/// With one and the same parts on both sides of every pair.
+/// Both ranks of every pair use the same parts.
 void check_parts(index_t limit, void (*check_one)(const Comm&, const Parts&)) {
   on_mpi(limit, [&](const Comm& world) {
     for (const Parts& parts : kinds_of_parts(world.size())) check_one(world, parts);
   });
 }
 
-// The limits: nothing goes into the collective call, some parts do, all do but from a packed copy.
+// With these limits no part, some parts, or all parts (from a packed copy) use the collective call.
 TEST(MpiChunks, reduce_scatter) {
   for (const index_t limit : {1, 7, 16}) check_parts(limit, check_reduce_scatter);
 }
@@ -244,7 +244,7 @@ TEST(MpiChunks, scatter) {
   for (const index_t limit : {1, 7, 16, 35}) check_parts(limit, check_scatter);
 }
 
-/// Rank a sends (a + 2 b) % 7 elements to rank b, from and to places with gaps.
+/// Rank a sends (a + 2 b) % 7 elements to rank b; parts have gaps.
 index_t exchanged(int from, int to) { return (from + 2 * to) % 7; }
 
 Parts with_gaps(const std::vector<index_t>& counts) {
@@ -289,7 +289,7 @@ TEST(MpiChunks, all_to_all) {
   }
 }
 
-TEST(MpiChunks, messages_of_the_program_and_of_collectives_do_not_mix) {
+TEST(MpiChunks, messages_of_programs_and_collectives_do_not_mix) {
   on_mpi(4, [](const Comm& world) {
     const int next = (world.rank() + 1) % world.size();
     const int previous = (world.rank() + world.size() - 1) % world.size();
@@ -377,10 +377,10 @@ TEST(MpiTypes, complex_numbers_are_added_and_multiplied) {
   });
 }
 
-/// What the last rank hears when rank 0 sends it another number of int64 than it expects.
+/// The error of the last rank when rank 0 sends it an unexpected number of int64.
 std::string mismatch(const Comm& comm, index_t sent, index_t expected) {
   const int last = comm.size() - 1;
-  const Comm own = comm.dup();  // what is left of the message must not reach anybody else
+  const Comm own = comm.dup();  // the rest of the message must not match another receive
   std::string text;
   if (own.rank() == 0) own.send(values(0, sent), last);
   if (own.rank() == last) {
@@ -395,7 +395,7 @@ std::string mismatch(const Comm& comm, index_t sent, index_t expected) {
   return text;
 }
 
-TEST(MpiLengths, that_do_not_match_are_told) {
+TEST(MpiLengths, that_do_not_match_are_reported) {
   on_mpi(4, [](const Comm& world) {
     if (world.size() < 2) return;
     const struct {
@@ -409,7 +409,7 @@ TEST(MpiLengths, that_do_not_match_are_told) {
         return fmt::format("rank 0 sent {} bytes to rank {}, which was to receive {}", length,
                            world.rank(), 8 * expected);
       };
-      // Not every library knows how long a message was that did not fit.
+      // Not every library reports the length of a message that did not fit.
       const bool unknown = text == told(fmt::format("more than {}", 8 * expected));
       EXPECT_TRUE(text == told(std::to_string(8 * sent)) || (sent > expected && unknown)) << text;
     }
@@ -417,7 +417,7 @@ TEST(MpiLengths, that_do_not_match_are_told) {
   });
 }
 
-TEST(MpiLengths, are_told_with_the_ranks_of_the_job) {
+TEST(MpiLengths, are_reported_with_job_ranks) {
   on_mpi(100, [](const Comm& world) {
     if (world.size() < 2) return;
     const Comm backwards = world.split(0, -world.rank());

@@ -1,4 +1,4 @@
-// What a communicator says it has done, for traffic that is known.
+// Statistics of a communicator for known traffic.
 
 #include "support/ranks.hpp"
 
@@ -63,11 +63,11 @@ TEST(Stats, count_reductions) {
   });
 }
 
-TEST(Stats, count_one_message_per_part_that_leaves) {
+TEST(Stats, count_one_message_per_sent_part) {
   on_ranks([](Comm comm) {
     const index_t others = comm.size() - 1;
     const bool alone = others == 0;
-    // Part r has r elements: that of rank 0 is empty and is no message.
+    // Part r has r elements: the empty part of rank 0 is not a message.
     std::vector<index_t> counts;
     index_t all = 0;
     for (int rank = 0; rank < comm.size(); ++rank) {
@@ -98,7 +98,7 @@ TEST(Stats, count_one_message_per_part_that_leaves) {
   });
 }
 
-TEST(Stats, count_what_this_rank_has_sent) {
+TEST(Stats, count_messages_of_this_rank) {
   on_ranks([](Comm comm) {
     const bool alone = comm.size() == 1;
     const bool root = comm.rank() == 0;
@@ -144,7 +144,7 @@ TEST(Stats, count_messages) {
   });
 }
 
-TEST(Stats, count_started_calls_like_the_others) {
+TEST(Stats, count_started_calls_like_blocking_ones) {
   on_ranks([](Comm comm) {
     const std::vector<double> in(100);
     std::vector<double> out(100);
@@ -156,7 +156,7 @@ TEST(Stats, count_started_calls_like_the_others) {
   });
 }
 
-TEST(Stats, count_device_memory_like_the_other) {
+TEST(Stats, count_device_memory_like_host_memory) {
   on_ranks([](Comm comm) {
     Buffer<float> data(25, other_device());
     const std::vector<float> zeros(25);
@@ -167,7 +167,7 @@ TEST(Stats, count_device_memory_like_the_other) {
   });
 }
 
-TEST(Stats, know_how_long_calls_took) {
+TEST(Stats, measure_the_time_of_calls) {
   on_ranks([](Comm comm) {
     using Clock = std::chrono::steady_clock;
     comm.barrier();
@@ -188,7 +188,7 @@ TEST(Stats, know_how_long_calls_took) {
   });
 }
 
-TEST(Stats, know_how_long_started_calls_were_waited_for) {
+TEST(Stats, measure_the_wait_for_started_calls) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     comm.barrier();
@@ -241,7 +241,7 @@ TEST(Stats, belong_to_one_communicator) {
   on_ranks([](Comm comm) {
     const Comm copy = comm.dup();
     const Comm handle = comm;
-    EXPECT_EQ(comm.stats().total().calls, 0) << "making a communicator is no call";
+    EXPECT_EQ(comm.stats().total().calls, 0) << "making a communicator is not a call";
     comm.allreduce(1);
     EXPECT_EQ(copy.stats().total().calls, 0);
     EXPECT_EQ(handle.stats().total().calls, 1);
@@ -249,7 +249,7 @@ TEST(Stats, belong_to_one_communicator) {
   });
 }
 
-TEST(Stats, do_not_count_what_was_refused) {
+TEST(Stats, do_not_count_refused_calls) {
   on_ranks([](Comm comm) {
     std::vector<int> data(1);
     EXPECT_ANY_THROW(comm.broadcast(data, -1));

@@ -1,5 +1,5 @@
-// What ranks on threads are told when one of them fails with calls under way, leaves early, or
-// makes another call than the rest: who it was, and why, and at once.
+// Errors of thread ranks when one of them fails with calls in progress, leaves early or makes a
+// different call: all ranks learn at once which one it was, and why.
 
 #include <weft/comm/launch.hpp>
 #include <weft/comm/message_batch.hpp>
@@ -28,21 +28,21 @@ void sleep_ms(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-/// An error that the library does not know.
+/// An error type of the user.
 class Boom : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// What a rank was told.
+/// The error of a rank.
 struct Told {
   int rank = 0;
   int failed_rank = -1;
   std::string text;
 };
 
-/// Runs `body` on threads, with calls compared beforehand or not. Collects the CommErrors that
-/// ranks leave it by. They must be known within two seconds.
+/// Runs `body` on threads, with or without checked calls. Collects the CommErrors that end it,
+/// which must occur within two seconds.
 std::vector<Told> told_by(int ranks, bool checking, const Call& body) {
   std::mutex mutex;
   std::vector<Told> told;
@@ -127,9 +127,9 @@ std::vector<Named> waits() {
 
 }  // namespace
 
-// Errors with calls under way
+// Errors with calls in progress
 
-TEST(ThreadFailure, with_calls_under_way_tells_the_real_reason) {
+TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
   const auto reduce_some = [](std::size_t count) {
     return [=](const Comm& comm) {
       std::vector<double> data(count);
@@ -160,7 +160,7 @@ TEST(ThreadFailure, with_calls_under_way_tells_the_real_reason) {
        {Beginning{reduce_some(1), false}, Beginning{reduce_some(10'000), false},
         Beginning{exchange, true}, Beginning{exchange_in_a_group, true}}) {
     for (const Named& wait : waits()) {
-      // What does not match it.
+      // A message that does not match it.
       const std::string name = wait.name;
       if (messages == (name == "send" || name == "recv")) continue;
       const std::vector<Told> told = told_by(3, false, [&](const Comm& comm) {
@@ -180,7 +180,7 @@ TEST(ThreadFailure, with_calls_under_way_tells_the_real_reason) {
   }
 }
 
-TEST(ThreadFailure, with_a_call_under_way_that_all_have_begun_tells_the_real_reason) {
+TEST(ThreadFailure, with_a_call_begun_by_all_reports_the_cause) {
   for (int round = 0; round < 50; ++round) {
     const std::vector<Told> told = told_by(4, round % 2 == 0, [&](const Comm& comm) {
       std::vector<double> data(20'000);
@@ -199,7 +199,7 @@ TEST(ThreadFailure, with_a_call_under_way_that_all_have_begun_tells_the_real_rea
   }
 }
 
-TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_by_the_next_call) {
+TEST(ThreadFailure, caught_with_a_call_in_progress_is_thrown_by_the_next_call) {
   const std::vector<Told> told = told_by(3, false, [](const Comm& comm) {
     std::vector<double> data(10'000);
     try {
@@ -217,7 +217,7 @@ TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_by_the_next_ca
   }
 }
 
-TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_in_the_end) {
+TEST(ThreadFailure, caught_with_a_call_in_progress_is_thrown_at_the_end) {
   try {
     run_threads(2, [](const Comm& comm) {
       std::vector<int> data(1);
@@ -228,13 +228,13 @@ TEST(ThreadFailure, that_was_caught_with_a_call_under_way_is_told_in_the_end) {
       } catch (const Boom&) {
       }
     });
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no exception was thrown";
   } catch (const CommError& error) {
     EXPECT_TRUE(contains(error.what(), "recv unfinished")) << error.what();
   }
 }
 
-TEST(ThreadFailure, that_was_caught_by_a_rank_that_goes_on_without_calls_does_not_keep_others) {
+TEST(ThreadFailure, caught_by_a_rank_without_further_calls_does_not_block_others) {
   std::atomic<double> seconds = -1;
   std::atomic<bool> done = false;
   const auto start = Clock::now();
@@ -261,11 +261,11 @@ TEST(ThreadFailure, that_was_caught_by_a_rank_that_goes_on_without_calls_does_no
   EXPECT_LT(seconds, 2.0);
 }
 
-// Requests that fail where nobody waits for them
+// Requests that fail without being waited for
 
 namespace {
 
-/// Rank 1 of 3 gives up when the others have begun a call, which they drop before `then`.
+/// Rank 1 of 3 aborts after the others have begun a call, which they drop before `then`.
 void drop_a_request(bool in_a_part, const Call& then) {
   std::atomic<int> begun = 0;
   run_threads(3, [&](const Comm& comm) {
@@ -280,18 +280,18 @@ void drop_a_request(bool in_a_part, const Call& then) {
       const Request request = part.start_allreduce(data, data);
       ++begun;
     }
-    // Here the program would go on with data that nobody has added up.
+    // Here the program would continue with wrong data.
     then(comm);
   });
 }
 
 }  // namespace
 
-TEST(ThreadFailure, of_a_dropped_request_is_thrown_in_the_end) {
+TEST(ThreadFailure, of_a_dropped_request_is_thrown_at_the_end) {
   for (const bool in_a_part : {false, true}) {
     try {
       drop_a_request(in_a_part, [](const Comm&) {});
-      ADD_FAILURE() << "nothing was thrown";
+      ADD_FAILURE() << "no exception was thrown";
     } catch (const AbortedError& error) {
       EXPECT_EQ(error.failed_rank(), 1);
       EXPECT_EQ(error.reason(), "no more");
@@ -299,15 +299,15 @@ TEST(ThreadFailure, of_a_dropped_request_is_thrown_in_the_end) {
   }
 }
 
-TEST(ThreadFailure, of_a_dropped_request_is_not_thrown_in_the_end_if_a_call_has) {
+TEST(ThreadFailure, of_a_dropped_request_is_thrown_once) {
   drop_a_request(false, [](const Comm& comm) {
     EXPECT_THROW(comm.barrier(), AbortedError);
-    EXPECT_THROW(comm.barrier(), AbortedError) << "calls do not work again";
+    EXPECT_THROW(comm.barrier(), AbortedError) << "calls keep failing";
   });
 }
 
 TEST(ThreadFailure, of_a_dropped_request_is_known_to_the_communicator) {
-  // On one rank alone no other rank keeps the failure in mind.
+  // With one rank, no other rank records the failure.
   const Comm comm = Comm::self();
   std::vector<int> data(1);
   const Comm copy = comm;
@@ -315,7 +315,7 @@ TEST(ThreadFailure, of_a_dropped_request_is_known_to_the_communicator) {
   const auto expect_reason = [&](const std::function<void()>& call) {
     try {
       call();
-      ADD_FAILURE() << "nothing was thrown";
+      ADD_FAILURE() << "no exception was thrown";
     } catch (const CommError& error) {
       EXPECT_TRUE(contains(error.what(), "its other half")) << error.what();
     }
@@ -326,15 +326,15 @@ TEST(ThreadFailure, of_a_dropped_request_is_known_to_the_communicator) {
   expect_reason([&] { comm.agree_on(1, [] { return "one"; }); });
   expect_reason([&] { static_cast<void>(comm.split(0)); });
   expect_reason([&] { static_cast<void>(comm.start_send(data, 0)); });
-  comm.throw_held_error();  // it is heard now
+  comm.throw_held_error();  // it has been thrown
 }
 
-TEST(ThreadFailure, by_abort_that_no_rank_hears_is_thrown_in_the_end) {
+TEST(ThreadFailure, by_abort_that_no_rank_sees_is_thrown_at_the_end) {
   try {
     run_threads(3, [](const Comm& comm) {
       if (comm.rank() == 1) comm.abort("no more");
     });
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no exception was thrown";
   } catch (const AbortedError& error) {
     EXPECT_EQ(error.failed_rank(), 1);
     EXPECT_EQ(error.reason(), "no more");
@@ -343,7 +343,7 @@ TEST(ThreadFailure, by_abort_that_no_rank_hears_is_thrown_in_the_end) {
 
 // Ranks that leave early
 
-TEST(ThreadFailure, by_leaving_early_is_seen_at_once) {
+TEST(ThreadFailure, by_leaving_early_is_detected_at_once) {
   for (const bool checking : {false, true}) {
     for (const Named& wait : waits()) {
       const std::vector<Told> told = told_by(3, checking, [&](const Comm& comm) {
@@ -363,7 +363,7 @@ TEST(ThreadFailure, by_leaving_early_is_seen_at_once) {
   }
 }
 
-TEST(ThreadFailure, by_leaving_early_is_seen_in_a_part_and_by_those_who_wait_for_others) {
+TEST(ThreadFailure, by_leaving_early_is_detected_in_split_communicators) {
   const std::vector<Told> told = told_by(4, false, [](const Comm& comm) {
     const Comm pair = comm.split(comm.rank() / 2, -comm.rank());
     if (comm.rank() == 2) return;
@@ -377,13 +377,13 @@ TEST(ThreadFailure, by_leaving_early_is_seen_in_a_part_and_by_those_who_wait_for
   }
 }
 
-TEST(ThreadFailure, does_not_come_from_leaving_when_all_is_done) {
+TEST(ThreadFailure, is_not_raised_by_leaving_after_the_last_call) {
   for (int round = 0; round < 300; ++round) {
     run_threads(4, [&](const Comm& comm) {
       std::vector<double> data(round % 2 == 0 ? 3 : 3000, 1.0);
       comm.allreduce(data);
       EXPECT_EQ(data[2], 4.0);
-      // In turn: the first is long gone when the last two talk.
+      // In turn: the first rank is gone when the last two communicate.
       std::vector<int> token(1, 7);
       if (comm.rank() > 0) comm.recv(token, comm.rank() - 1);
       if (comm.rank() < 3) comm.send(token, comm.rank() + 1);
@@ -398,19 +398,19 @@ TEST(ThreadFailure, does_not_come_from_leaving_when_all_is_done) {
   });
 }
 
-TEST(ThreadFailure, to_leave_early_is_an_error_of_the_whole_run) {
+TEST(ThreadFailure, by_leaving_early_fails_the_run) {
   try {
     run_threads(2, [](const Comm& comm) {
       if (comm.rank() == 0) comm.allreduce(1.0);
     });
-    ADD_FAILURE() << "nothing was thrown";
+    ADD_FAILURE() << "no exception was thrown";
   } catch (const AbortedError& error) {
     EXPECT_STREQ(error.what(),
                  "rank 1 failed: it left the program while rank 0 was waiting for it in allreduce");
   }
 }
 
-// Ranks that make different calls, which are not compared beforehand
+// Ranks that make different calls, without checked calls
 
 namespace {
 
@@ -460,7 +460,7 @@ TEST(ThreadFailure, by_different_calls_names_both_on_all_ranks) {
   }
 }
 
-// Time limits. They are read once in a process, so each of these has its own.
+// Time limits. They are read once per process, so each test runs in its own process.
 
 namespace {
 
@@ -492,13 +492,13 @@ namespace {
 
 }  // namespace
 
-TEST(ThreadFailureDeathTest, by_timeout_names_those_who_did_not_come) {
+TEST(ThreadFailureDeathTest, by_timeout_names_missing_ranks) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(wait_for_two_of_four(), testing::ExitedWithCode(0),
               "^waited 0.3 s for ranks 1, 3 in allreduce.*WEFT_TIMEOUT");
 }
 
-TEST(ThreadFailureDeathTest, to_read_the_limit_is_seen_before_anybody_waits) {
+TEST(ThreadFailureDeathTest, to_parse_the_time_limit_is_reported_before_waits) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(begin_with_a_senseless_limit(), testing::ExitedWithCode(0),
               "WEFT_TIMEOUT must be .*, got 'soon'");

@@ -1,4 +1,4 @@
-// What the watchdog of an MPI rank says of those that the rank waits for.
+// Messages of the watchdog of an MPI rank about the ranks it waits for.
 
 #include "comm/mpi_wait_view.hpp"
 
@@ -23,12 +23,12 @@ class WaitViewOfTwo : public testing::Test {
     line_.socket = mine_;
   }
 
-  /// What comes of `looks` looks, a tenth of a second apart, unless there is a verdict before.
-  std::string verdict(int looks, double time_limit) {
+  /// The failure found within `looks` checks, a tenth of a second apart.
+  std::string failure(int looks, double time_limit) {
     const WatchedCollective call(*comm_, "allreduce", true);
     for (int i = 0; i < looks; ++i) {
-      const std::optional<Verdict> verdict = view_.look(0.1, time_limit, line_);
-      if (verdict) return verdict->reason;
+      const std::optional<JobFailure> failure = view_.check(0.1, time_limit, line_);
+      if (failure) return failure->reason;
       if (answers_) answer();
     }
     return "";
@@ -38,11 +38,11 @@ class WaitViewOfTwo : public testing::Test {
     ControlMessage message;
     while (theirs_->receive(message, std::chrono::milliseconds(0))) {
       ControlMessage answer;
-      answer.kind = ControlKind::tell;
+      answer.kind = ControlKind::reply;
       answer.comm = message.comm;
       answer.member = message.member;
       answer.from = 1;
-      view_.hear(answer);
+      view_.handle_reply(answer);
     }
   }
 
@@ -54,29 +54,29 @@ class WaitViewOfTwo : public testing::Test {
   bool answers_ = false;
 };
 
-std::string waited(const std::string& time, const std::string& whom) {
-  return "waited " + time + " s for " + whom +
+std::string waited(const std::string& time, const std::string& ranks) {
+  return "waited " + time + " s for " + ranks +
          " in allreduce, which is the limit set by WEFT_TIMEOUT";
 }
 
-TEST_F(WaitViewOfTwo, blames_nobody_who_was_not_asked) {
+TEST_F(WaitViewOfTwo, names_no_rank_without_queries) {
   line_.reaches_host = true;
-  EXPECT_EQ(verdict(20, 0.05), waited("0.05", "rank 1"));
-  EXPECT_EQ(verdict(20, 0.15), waited("0.15", "rank 1")) << "it had no time to answer";
+  EXPECT_EQ(failure(20, 0.05), waited("0.05", "rank 1"));
+  EXPECT_EQ(failure(20, 0.15), waited("0.15", "rank 1")) << "it had no time to respond";
 }
 
-TEST_F(WaitViewOfTwo, blames_nobody_whom_no_datagram_reaches) {
-  EXPECT_EQ(verdict(20, 1), waited("1", "rank 1"));
+TEST_F(WaitViewOfTwo, names_no_rank_that_datagrams_do_not_reach) {
+  EXPECT_EQ(failure(20, 1), waited("1", "rank 1"));
 }
 
-TEST_F(WaitViewOfTwo, names_who_does_not_answer) {
+TEST_F(WaitViewOfTwo, names_unresponsive_ranks) {
   line_.reaches_host = true;
-  EXPECT_EQ(verdict(20, 1), waited("1", "rank 1 (does not answer)"));
+  EXPECT_EQ(failure(20, 1), waited("1", "rank 1 (does not respond)"));
 }
 
-TEST_F(WaitViewOfTwo, tells_what_was_answered) {
+TEST_F(WaitViewOfTwo, reports_replies) {
   answers_ = true;
-  EXPECT_EQ(verdict(20, 1), waited("1", "rank 1 (outside any call)"));
+  EXPECT_EQ(failure(20, 1), waited("1", "rank 1 (outside any call)"));
 }
 
 }  // namespace

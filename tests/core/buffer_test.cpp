@@ -19,7 +19,7 @@ namespace {
 
 class BufferOn : public testing::TestWithParam<Device> {};
 
-/// Bytes of memory that the system has given to this process.
+/// Resident memory of this process in bytes.
 index_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   index_t total = 0;
@@ -32,13 +32,13 @@ std::uintptr_t address_of(const Buffer<char>& buffer) {
   return reinterpret_cast<std::uintptr_t>(buffer.data());
 }
 
-/// How far apart two buffers begin within a page of 4 KiB, in whichever direction is shorter.
+/// The distance of the page offsets of two buffers, modulo 4 KiB.
 index_t page_distance(const Buffer<char>& a, const Buffer<char>& b) {
   const auto ahead = static_cast<index_t>((address_of(a) - address_of(b)) % 4096);
   return std::min(ahead, 4096 - ahead);
 }
 
-/// Of any two.
+/// The smallest distance of any two.
 index_t least_page_distance(const std::vector<Buffer<char>>& buffers) {
   index_t least = 4096;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -83,7 +83,7 @@ TEST_P(BufferOn, holds_all_its_elements) {
   }
 }
 
-TEST_P(BufferOn, of_no_elements_takes_no_memory) {
+TEST_P(BufferOn, without_elements_allocates_nothing) {
   const MemoryStats before = memory_stats(GetParam());
   const Buffer<double> empty(0, GetParam());
   EXPECT_EQ(empty.data(), nullptr);
@@ -110,7 +110,7 @@ TEST_P(BufferOn, is_counted) {
   }
 }
 
-TEST_P(BufferOn, peak_is_the_most_that_was_in_use) {
+TEST_P(BufferOn, counts_peak_memory) {
   const index_t large = 32 << 20;
   const index_t in_use = memory_stats(GetParam()).bytes_in_use;
   {
@@ -123,7 +123,7 @@ TEST_P(BufferOn, peak_is_the_most_that_was_in_use) {
   EXPECT_EQ(memory_stats(GetParam()).peak_bytes, peak);
 }
 
-TEST_P(BufferOn, uses_released_memory_again) {
+TEST_P(BufferOn, reuses_released_memory) {
   for (const index_t size : {100, 5000, 4'000'000}) {
     const void* first = nullptr;
     {
@@ -137,7 +137,7 @@ TEST_P(BufferOn, uses_released_memory_again) {
   }
 }
 
-TEST_P(BufferOn, gives_memory_of_almost_the_same_size_again) {
+TEST_P(BufferOn, reuses_memory_of_similar_size) {
   const void* first = nullptr;
   {
     const Buffer<char> buffer(1'000'000, GetParam());
@@ -155,7 +155,7 @@ TEST_P(BufferOn, can_be_moved) {
     Buffer<int> b = std::move(a);
     EXPECT_EQ(b.data(), data);
     EXPECT_EQ(b.size(), 10);
-    EXPECT_EQ(a.data(), nullptr);  // NOLINT: what a moved-from buffer is, is the question
+    EXPECT_EQ(a.data(), nullptr);  // NOLINT: tests the moved-from state
     EXPECT_EQ(a.size(), 0);
     Buffer<int> c(20, GetParam());
     c = std::move(b);
@@ -166,7 +166,7 @@ TEST_P(BufferOn, can_be_moved) {
   EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, in_use);
 }
 
-TEST_P(BufferOn, cannot_have_an_impossible_size) {
+TEST_P(BufferOn, refuses_invalid_sizes) {
   const MemoryStats before = memory_stats(GetParam());
   const index_t huge = std::numeric_limits<index_t>::max();
   EXPECT_THROW(Buffer<double>(-1, GetParam()), ArgumentError);
@@ -177,7 +177,7 @@ TEST_P(BufferOn, cannot_have_an_impossible_size) {
   EXPECT_EQ(memory_stats(GetParam()).bytes_in_use, before.bytes_in_use);
 }
 
-TEST_P(BufferOn, is_made_and_released_by_many_threads) {
+TEST_P(BufferOn, is_allocated_and_released_by_many_threads) {
   const index_t in_use = memory_stats(GetParam()).bytes_in_use;
   const index_t allocations = memory_stats(GetParam()).allocations;
   {
@@ -206,7 +206,7 @@ TEST(Buffer, is_empty_by_default) {
   EXPECT_EQ(buffer.device(), Device::cpu());
 }
 
-TEST(Buffer, eight_large_ones_in_use_begin_at_different_places_in_a_page) {
+TEST(Buffer, eight_large_ones_have_different_page_offsets) {
   for (const index_t size : {32 << 10, 100'000, 2 << 20, 3'000'000, 32 << 20}) {
     std::vector<Buffer<char>> kept;
     for (int i = 0; i < 8; ++i) kept.emplace_back(size);
@@ -215,15 +215,15 @@ TEST(Buffer, eight_large_ones_in_use_begin_at_different_places_in_a_page) {
   }
 }
 
-TEST(Buffer, of_different_sizes_begin_at_different_places_in_a_page) {
+TEST(Buffer, of_different_sizes_have_different_page_offsets) {
   std::vector<Buffer<char>> kept;
   for (index_t size = 64 << 10; kept.size() < 8; size *= 2) kept.emplace_back(size);
   EXPECT_GE(least_page_distance(kept), 512);
 }
 
-TEST(Buffer, begins_at_another_place_in_a_page_whatever_was_there_before) {
+TEST(Buffer, has_its_own_page_offset_after_releases) {
   constexpr index_t size = 1 << 20;
-  // Blocks that other threads have left behind begin where those threads wanted them to.
+  // Blocks released by other threads keep the offsets that those threads chose.
   {
     std::vector<std::jthread> threads;
     for (int thread = 0; thread < 12; ++thread) {
@@ -246,8 +246,8 @@ TEST(Buffer, begins_at_another_place_in_a_page_whatever_was_there_before) {
   }
 }
 
-TEST(Buffer, of_each_thread_begin_at_different_places_in_a_page) {
-  // Ranks that are threads allocate in step: input and output of one are not made in succession.
+TEST(Buffer, of_each_thread_have_different_page_offsets) {
+  // Thread ranks allocate in step, so that input and output of one rank are not consecutive.
   constexpr int ranks = 8;
   std::barrier turn(ranks);
   std::vector<std::jthread> threads;
@@ -263,8 +263,8 @@ TEST(Buffer, of_each_thread_begin_at_different_places_in_a_page) {
   }
 }
 
-TEST(Buffer, has_room_wherever_it_begins_in_a_page) {
-  // Sizes that a block fits exactly; sanitizers see what is written beyond.
+TEST(Buffer, holds_its_elements_at_any_page_offset) {
+  // Sizes that fill a block exactly; sanitizers detect writes beyond it.
   for (const index_t size : {32 << 10, 1 << 20, 2 << 20, 4 << 20}) {
     std::vector<Buffer<char>> kept;
     for (int i = 0; i < 9; ++i) {
@@ -280,14 +280,14 @@ TEST(Buffer, has_room_wherever_it_begins_in_a_page) {
   }
 }
 
-TEST(Buffer, changes_its_device_when_assigned_to) {
+TEST(Buffer, takes_the_device_of_the_assigned_buffer) {
   Buffer<int> buffer(5);
   buffer = Buffer<int>(7, Device::debug());
   EXPECT_EQ(buffer.device(), Device::debug());
   EXPECT_EQ(buffer.size(), 7);
 }
 
-TEST(Buffer, says_when_memory_has_run_out) {
+TEST(Buffer, throws_without_memory) {
   const MemoryStats before = memory_stats(Device::debug());
   try {
     const Buffer<char> buffer(index_t{1} << 50, Device::debug());
@@ -303,7 +303,7 @@ TEST(Buffer, says_when_memory_has_run_out) {
 }
 
 TEST(Buffer, memory_is_returned_by_trim) {
-  // On the debug device, since allocators of the host have reasons of their own to keep memory.
+  // On the debug device, since host allocators may keep memory.
   constexpr index_t size = 64 << 20;
   {
     Buffer<char> buffer(size, Device::debug());
@@ -316,7 +316,7 @@ TEST(Buffer, memory_is_returned_by_trim) {
   EXPECT_EQ(memory_stats(Device::debug()).bytes_in_use, in_use);
 }
 
-TEST(Buffer, that_is_in_use_survives_trim) {
+TEST(Buffer, in_use_survives_trim) {
   for (const Device device : {Device::cpu(), Device::debug()}) {
     Buffer<char> kept(100'000, device);
     touch(kept);

@@ -37,7 +37,7 @@ TEST(CpuLevel, can_be_lowered) {
   EXPECT_EQ(detail::choose_level(CpuLevel::v3, three, CpuLevel::v4), CpuLevel::v3);
 }
 
-TEST(CpuLevel, must_be_one_that_is_there) {
+TEST(CpuLevel, must_be_available) {
   expect_error<ArgumentError>(
       "WEFT_ISA asks for x86-64-v4, but this build has x86-64-v2, x86-64-v3",
       [] { detail::choose_level(CpuLevel::v4, two, CpuLevel::v4); });
@@ -54,7 +54,7 @@ TEST(CpuLevel, refuses_processors_that_are_too_old) {
                             [] { detail::choose_level(CpuLevel::any, two, CpuLevel::any); });
 }
 
-TEST(CpuLevel, of_this_process_is_one_of_both) {
+TEST(CpuLevel, of_this_process_is_available) {
   const auto built = detail::built_levels();
   if (built.empty()) {
     EXPECT_EQ(cpu_level(), CpuLevel::any);

@@ -1,4 +1,4 @@
-// What a program is told whose host code touches memory of the debug device.
+// Messages for host code that accesses memory of the debug device.
 
 #include <weft/core/buffer.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -27,7 +27,7 @@ double* bad_address() {
 
 }  // namespace
 
-TEST(DebugMemory, other_faults_go_to_the_handler_that_was_there) {
+TEST(DebugMemory, passes_other_faults_to_the_previous_handler) {
   const auto fault = [] {
     struct sigaction action = {};
     action.sa_handler = [](int) { _exit(42); };
@@ -38,7 +38,7 @@ TEST(DebugMemory, other_faults_go_to_the_handler_that_was_there) {
   EXPECT_EXIT(fault(), testing::ExitedWithCode(42), "^$");
 }
 
-TEST(DebugMemory, other_faults_end_the_program_as_ever) {
+TEST(DebugMemory, other_faults_end_the_program) {
   const auto fault = [] {
     const Buffer<double> buffer(3, Device::debug());
     write_to(bad_address());
@@ -46,7 +46,7 @@ TEST(DebugMemory, other_faults_end_the_program_as_ever) {
   EXPECT_EXIT(fault(), killed, "^$");
 }
 
-TEST(DebugMemory, a_signal_that_was_sent_is_not_explained) {
+TEST(DebugMemory, sent_signals_are_not_explained) {
   const auto send = [] {
     const Buffer<double> buffer(3, Device::debug());
     raise(SIGSEGV);
@@ -54,7 +54,7 @@ TEST(DebugMemory, a_signal_that_was_sent_is_not_explained) {
   EXPECT_EXIT(send(), killed, "^$");
 }
 
-TEST(DebugMemory, names_what_was_touched) {
+TEST(DebugMemory, names_the_accessed_block) {
   const auto touch = [](bool write) {
     Buffer<double> buffer(12, Device::debug());
     if (write) {
@@ -73,7 +73,7 @@ TEST(DebugMemory, names_what_was_touched) {
   EXPECT_EXIT(touch(true), killed, "instruction at 0x[0-9a-f]+.*weft_core_tests.*allocated from");
 }
 
-TEST(DebugMemoryDeathTest, is_explained_to_the_end_when_several_threads_touch_it_at_once) {
+TEST(DebugMemoryDeathTest, reports_one_fault_completely_when_several_threads_fault) {
   const auto touch = [] {
     constexpr int threads = 4;
     Buffer<double> buffer(12, Device::debug());
@@ -91,7 +91,7 @@ TEST(DebugMemoryDeathTest, is_explained_to_the_end_when_several_threads_touch_it
   }
 }
 
-TEST(DebugMemory, names_memory_that_has_been_released) {
+TEST(DebugMemory, names_released_memory) {
   const auto touch = [] {
     double* data = nullptr;
     {
@@ -103,7 +103,7 @@ TEST(DebugMemory, names_memory_that_has_been_released) {
   EXPECT_EXIT(touch(), killed, "12 elements of 8.*which has been released");
 }
 
-TEST(DebugMemory, is_open_to_kernels_and_copies) {
+TEST(DebugMemory, is_accessible_to_kernels_and_copies) {
   Buffer<double> buffer(4, Device::debug());
   dispatch(Device::debug(), [&](auto) { write_to(buffer.data()); });
   double value = 0;

@@ -32,7 +32,7 @@ std::vector<int> on_host(const Buffer<int>& buffer) {
 
 }  // namespace
 
-TEST(Device, is_read_from_text_and_written) {
+TEST(Device, is_parsed_and_printed) {
   EXPECT_EQ(Device::parse("cpu"), Device::cpu());
   EXPECT_EQ(Device::parse("debug"), Device::debug());
   EXPECT_EQ(Device::parse("cuda"), Device::cuda(0));
@@ -46,7 +46,7 @@ TEST(Device, is_read_from_text_and_written) {
   EXPECT_EQ(to_string(Device::cuda(3)), "cuda:3");
 }
 
-TEST(Device, is_not_read_from_anything_else) {
+TEST(Device, refuses_other_texts) {
   for (const char* text : {"", "gpu", "CPU", "cpu:0", "debug:1", "cuda:", "cuda:-1", "cuda:x",
                            "cuda:1x", "cuda:99999999999", " cpu", "cpu ", "cuda:+1", ":"}) {
     EXPECT_THROW(Device::parse(text), ArgumentError) << "'" << text << "'";
@@ -72,7 +72,7 @@ TEST(Device, differs_by_kind_and_number) {
 TEST(Device, must_be_available) {
   EXPECT_NO_THROW(require_available(Device::cpu()));
   EXPECT_NO_THROW(require_available(Device::debug()));
-  // With or without CUDA, no machine has this many.
+  // No machine has this many GPUs.
   EXPECT_THROW(require_available(Device::cuda(9999)), DeviceError);
   EXPECT_THROW(Buffer<int>(10, Device::cuda(9999)), DeviceError);
 }
@@ -89,7 +89,7 @@ TEST(Device, memory_is_copied_between_all_kinds) {
   copy_bytes(host.data(), host.device(), second.data(), second.device(),
              values.size() * sizeof(int));
   EXPECT_EQ(std::memcmp(host.data(), values.data(), values.size() * sizeof(int)), 0);
-  // Nothing may be copied from nowhere.
+  // Zero bytes may be copied from null.
   EXPECT_NO_THROW(copy_bytes(nullptr, Device::debug(), nullptr, Device::cpu(), 0));
 }
 
@@ -109,7 +109,7 @@ TEST(Device, debug_runs_kernels_in_its_memory) {
   EXPECT_EQ(on_host(out), (std::vector<int>{10, 20, 30}));
 }
 
-TEST(Device, dispatch_returns_what_the_function_does) {
+TEST(Device, dispatch_returns_the_result_of_the_function) {
   EXPECT_EQ(dispatch(Device::cpu(), [](Cpu) { return 7; }), 7);
   int number = 1;
   int& same = dispatch(Device::debug(), [&](Cpu) -> int& { return number; });
@@ -117,7 +117,7 @@ TEST(Device, dispatch_returns_what_the_function_does) {
   EXPECT_THROW(dispatch(Device::debug(), [](Cpu) { throw DeviceError("inside"); }), DeviceError);
 }
 
-TEST(Device, debug_memory_made_inside_a_kernel_is_open_there) {
+TEST(Device, debug_memory_allocated_in_a_kernel_is_accessible) {
   const auto values = dispatch(Device::debug(), [](Cpu) {
     Buffer<int> fresh(100'000, Device::debug());
     for (index_t i = 0; i < fresh.size(); ++i) fresh.data()[i] = 4;
@@ -145,7 +145,7 @@ TEST(Device, debug_is_used_by_several_threads_at_once) {
   EXPECT_EQ(wrong, 0);
 }
 
-// The point of the debug device: what would be wrong on a GPU ends the program here.
+// Errors that a GPU would not report end the program on the debug device.
 
 class DeviceDeathTest : public testing::Test {
  protected:
@@ -162,7 +162,7 @@ TEST_F(DeviceDeathTest, debug_memory_cannot_be_written_by_the_host) {
   EXPECT_DEATH({ buffer.data()[0] = 5; }, "");
 }
 
-TEST_F(DeviceDeathTest, debug_memory_is_closed_again_after_a_kernel) {
+TEST_F(DeviceDeathTest, debug_memory_is_protected_after_a_kernel) {
   Buffer<int> buffer = on_debug({1, 2, 3});
   dispatch(Device::debug(), [&](Cpu) { buffer.data()[0] = 5; });
   EXPECT_THROW(dispatch(Device::debug(), [](Cpu) { throw DeviceError("inside"); }), DeviceError);
@@ -170,7 +170,7 @@ TEST_F(DeviceDeathTest, debug_memory_is_closed_again_after_a_kernel) {
   EXPECT_EQ(on_host(buffer)[0], 5);
 }
 
-TEST_F(DeviceDeathTest, debug_memory_that_was_used_before_is_closed_too) {
+TEST_F(DeviceDeathTest, reused_debug_memory_is_protected) {
   { const Buffer<int> first = on_debug(std::vector<int>(100)); }
   Buffer<int> second(100, Device::debug());
   EXPECT_DEATH({ second.data()[0] = 6; }, "");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// What 16 bits of a format with this many bits of exponent and mantissa mean, by the definition.
+/// The value of 16 bits of a format with these exponent and mantissa bits, by definition.
 double meaning(std::uint16_t bits, int exponent_bits, int mantissa_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);
@@ -105,7 +105,7 @@ TYPED_TEST(DTypeSmallFloat, survives_the_way_through_float) {
 
 TYPED_TEST(DTypeSmallFloat, rounds_to_the_nearest_and_ties_to_even) {
   using T = typename TypeParam::Type;
-  // Between any two neighbours: both, what is next to them, the middle, and what is next to it.
+  // For any two neighbours: both, the middle, and the floats next to these.
   for (unsigned bits = 0; bits < TestFixture::infinity_bits; ++bits) {
     const double low = TestFixture::meaning_of(bits);
     const double high = bits + 1 < TestFixture::infinity_bits
@@ -171,7 +171,7 @@ TEST(DTypeBFloat16, has_the_range_of_float) {
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(hidden))));
 }
 
-TEST(DType, has_a_size_and_a_name) {
+TEST(DType, has_size_and_name) {
   struct Row {
     DType dtype;
     std::string name;
@@ -197,7 +197,7 @@ TEST(DType, has_a_size_and_a_name) {
   }
 }
 
-TEST(DType, belongs_to_a_cpp_type) {
+TEST(DType, maps_to_a_cpp_type) {
   static_assert(dtype_of<float> == DType::f32);
   static_assert(dtype_of<std::complex<double>> == DType::c128);
   static_assert(dtype_of<std::int64_t> == DType::i64);

@@ -95,7 +95,7 @@ TEST(Environment, quotes_bad_values_briefly_and_without_control_characters) {
   for (const char character : text) EXPECT_GE(character, ' ');
 }
 
-TEST(Environment, notes_names_that_are_unknown) {
+TEST(Environment, notes_unknown_names) {
   const char* const entries[] = {"PATH=/bin",         "WEFT_CHECK=1",   "WEFT_TEST_RANKS=3",
                                  "WEFT_TIMEOT=3",     "WEFT_CHEKC=1",   "WEFT_PIGEON=WEFT_QUIET",
                                  "MY_WEFT_CHECK=1",   "WEFT_GPU=0",     "WEFT_",
@@ -124,7 +124,7 @@ TEST(Environment, is_documented) {
   }
 }
 
-// A program that calls no launch. The environment is read once in a process, so it gets its own.
+// A program without launch. The environment is read once per process, so it runs in its own.
 
 [[noreturn]] void make_a_communicator() {
   setenv("WEFT_DEVICE_COMM", "foo", 1);

@@ -13,7 +13,7 @@ TEST(Error, has_one_base) {
   static_assert(std::is_base_of_v<Error, DeviceError>);
   static_assert(std::is_base_of_v<Error, CommError>);
   static_assert(std::is_base_of_v<Error, AgreedError>);
-  // What an abandoned communicator throws is a CommError; what leaves it usable is not.
+  // Errors of a broken communicator are CommErrors; errors that leave it usable are not.
   static_assert(std::is_base_of_v<CommError, AbortedError>);
   static_assert(std::is_base_of_v<CommError, TimeoutError>);
   static_assert(!std::is_base_of_v<CommError, AgreedError>);
@@ -32,7 +32,7 @@ TEST(Error, has_one_base) {
   EXPECT_EQ(caught(AgreedError("e")), "e");
 }
 
-TEST(Error, of_another_rank_tells_which_and_why) {
+TEST(Error, of_another_rank_names_rank_and_reason) {
   const AbortedError error(3, "no space left");
   EXPECT_EQ(error.failed_rank(), 3);
   EXPECT_EQ(error.reason(), "no space left");
@@ -46,7 +46,7 @@ TEST(Error, of_an_argument_is_thrown_by_require) {
   EXPECT_NO_THROW(require(true, "not {}", 1));
   try {
     require(1 > 2, "axis {} of {}", 7, "three");
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception was thrown";
   } catch (const ArgumentError& error) {
     EXPECT_STREQ(error.what(), "axis 7 of three");
   }

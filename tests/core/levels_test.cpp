@@ -39,7 +39,7 @@ TEST(Levels, give_the_same_bits) {
   }
 }
 
-TEST(Levels, that_are_unknown_are_refused) {
+TEST(Levels, refuse_unknown_names) {
   const Ended ended = run_at("v7");
   EXPECT_NE(ended.code, 0);
   EXPECT_NE(ended.output.find("WEFT_ISA must be "), std::string::npos) << ended.output;

@@ -83,18 +83,18 @@ TEST(Shape, refuses_negative_extents) {
   EXPECT_THROW(Shape(Index{1, -1}), ArgumentError);
 }
 
-TEST(Shape, refuses_what_does_not_fit_into_64_bits) {
+TEST(Shape, refuses_counts_beyond_64_bits) {
   EXPECT_EQ((Shape{huge}).count(), huge);
   EXPECT_EQ((Shape{index_t{1} << 31, index_t{1} << 31}).count(), index_t{1} << 62);
   EXPECT_THROW((Shape{index_t{1} << 32, index_t{1} << 31}), ArgumentError);
   EXPECT_THROW((Shape{huge, 2}), ArgumentError);
-  // Even where a zero makes the product small: strides would overflow all the same.
+  // Even if a zero extent makes the product zero: strides would overflow.
   EXPECT_THROW((Shape{huge, 2, 0}), ArgumentError);
   EXPECT_THROW((Shape{0, huge, huge}), ArgumentError);
   EXPECT_EQ((Shape{huge, 1, 0}).count(), 0);
 }
 
-TEST(Shape, tells_what_is_wrong) {
+TEST(Shape, names_the_invalid_values) {
   try {
     const Shape shape = {3, -2};
     FAIL() << to_string(shape);
@@ -114,7 +114,7 @@ TEST(Shape, changes_one_extent) {
   EXPECT_THROW(shape.with(-1, 1), ArgumentError);
 }
 
-TEST(Shape, leaves_one_axis_out) {
+TEST(Shape, removes_one_axis) {
   const Shape shape = {2, 3, 4};
   EXPECT_EQ(shape.without(0), (Shape{3, 4}));
   EXPECT_EQ(shape.without(1), (Shape{2, 4}));
@@ -125,7 +125,7 @@ TEST(Shape, leaves_one_axis_out) {
   EXPECT_THROW(Shape().without(0), ArgumentError);
 }
 
-TEST(Shape, is_walked_in_row_major_order) {
+TEST(Shape, advances_in_row_major_order) {
   for (const Shape& shape : {Shape{5}, Shape{2, 3}, Shape{3, 1, 4}, Shape{2, 2, 2, 3}, Shape()}) {
     Index at = Index::filled(shape.ndim(), 0);
     index_t number = 0;
@@ -138,7 +138,7 @@ TEST(Shape, is_walked_in_row_major_order) {
   }
 }
 
-TEST(Shape, places_points_without_overflow) {
+TEST(Shape, computes_offsets_without_overflow) {
   const Shape shape = {index_t{1} << 31, index_t{1} << 31};
   const index_t last = (index_t{1} << 31) - 1;
   EXPECT_EQ(linear(shape, {last, last}), (index_t{1} << 62) - 1);
@@ -160,7 +160,7 @@ TEST(ShapeBox, contains_its_points) {
   EXPECT_FALSE((Box{{0}, {0}}).contains({0}));
 }
 
-TEST(ShapeBox, intersects_as_sets_of_points_do) {
+TEST(ShapeBox, intersects_like_sets_of_points) {
   const auto boxes = [] {
     std::vector<Box> all;
     for (index_t i = 0; i < 4; ++i) {

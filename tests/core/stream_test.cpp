@@ -23,7 +23,7 @@ Buffer<int> on_device(std::vector<int> values) {
   Buffer<int> buffer(static_cast<index_t>(values.size()), other_device());
   copy_bytes(buffer.data(), buffer.device(), values.data(), Device::cpu(),
              values.size() * sizeof(int));
-  std::fill(values.begin(), values.end(), -1);  // the copy must not need them any more
+  std::fill(values.begin(), values.end(), -1);  // the copy must not read them any more
   return buffer;
 }
 
@@ -43,14 +43,14 @@ std::vector<int> counted(std::size_t count, int first) {
 }  // namespace
 
 TEST(Stream, copies_of_any_size_arrive) {
-  // Around the sizes at which copies are cut or take another way.
+  // Around the sizes at which copies are divided or use another path.
   for (const std::size_t count : {0U, 1U, 16384U, 16385U, 1048576U, 1048577U, 5000000U}) {
     const std::vector<int> values = counted(count, 7);
     EXPECT_EQ(on_host(on_device(values)), values) << count;
   }
 }
 
-TEST(Stream, only_values_for_the_host_are_waited_for) {
+TEST(Stream, host_waits_only_for_values) {
   const Buffer<int> first = on_device(counted(1000, 1));
   Buffer<int> second(1000, other_device());
   const index_t before = Stream::host_waits();
@@ -61,7 +61,7 @@ TEST(Stream, only_values_for_the_host_are_waited_for) {
   EXPECT_EQ(Stream::host_waits(), before + 1);
 }
 
-TEST(Stream, is_one_for_a_thread_and_device) {
+TEST(Stream, is_unique_per_thread_and_device) {
   EXPECT_EQ(Stream::current(other_device()).handle(), Stream::current(other_device()).handle());
   EXPECT_EQ(Stream::current(Device::cpu()).handle(), nullptr);
   EXPECT_EQ(Stream::make(Device::debug()).handle(), nullptr);
@@ -69,7 +69,7 @@ TEST(Stream, is_one_for_a_thread_and_device) {
   EXPECT_THROW(Stream::make(Device::cuda(9999)), DeviceError);
 }
 
-TEST(Stream, waits_for_events_of_others) {
+TEST(Stream, waits_for_events_of_other_streams) {
   const Stream here = Stream::current(other_device());
   const Stream beside = Stream::make(other_device());
   Event event;
@@ -83,11 +83,11 @@ TEST(Stream, waits_for_events_of_others) {
   EXPECT_EQ(on_host(data), counted(100000, 3));
 }
 
-TEST(StreamGraph, repeats_what_was_captured) {
+TEST(StreamGraph, repeats_captured_work) {
   const Buffer<int> source = on_device(counted(500, 1));
   Buffer<int> target = on_device(counted(500, 100));
   const Graph graph = Graph::capture(other_device(), [&] { copy(source, target); });
-  EXPECT_EQ(on_host(target), counted(500, 100)) << "capturing is not doing";
+  EXPECT_EQ(on_host(target), counted(500, 100)) << "capturing does not run the work";
   graph.launch();
   EXPECT_EQ(on_host(target), counted(500, 1));
   copy(on_device(counted(500, 200)), target);
@@ -95,7 +95,7 @@ TEST(StreamGraph, repeats_what_was_captured) {
   EXPECT_EQ(on_host(target), counted(500, 1));
 }
 
-TEST(StreamGraph, survives_work_that_fails) {
+TEST(StreamGraph, survives_failing_work) {
   // A GPU runs the work once to capture it, other devices when it is launched.
   const auto fail = [] { throw Error("no"); };
   EXPECT_THROW(Graph::capture(other_device(), fail).launch(), Error);

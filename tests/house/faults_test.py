@@ -44,7 +44,7 @@ class Faults(unittest.TestCase):
     def test_a_campaign_that_does_not_exist_is_refused(self):
         done = self.run_with("echo 3 passed, 0 failed", ["files", "flies"])
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no campaign is called flies", done.stderr)
+        self.assertIn("unknown campaign flies", done.stderr)
         self.assertNotIn("passed", done.stdout)
 
 

@@ -1,5 +1,5 @@
-// What is written in braces must arrive in the library as it was written: some compilers get copies
-// of small constants wrong. Each case has equal numbers first, and zeros behind them.
+// Initializer lists must reach the library unchanged: some compilers miscompile copies of small
+// constants. Each case has equal numbers followed by zeros.
 
 #include <weft/weft.hpp>
 

@@ -1,7 +1,7 @@
-# Installs a build of weft into a scratch folder and uses it from there as a stranger would.
+# Installs a build of weft into a scratch folder and uses it from there as an independent project.
 foreach(variable build source scratch generator compiler flags processor)
   if(NOT DEFINED ${variable})
-    message(FATAL_ERROR "run.cmake: say -D ${variable}=...")
+    message(FATAL_ERROR "run.cmake: -D ${variable}=... is missing")
   endif()
 endforeach()
 
@@ -9,7 +9,7 @@ function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Builds both programs with options for the processor.
+# Builds both programs with compiler options for a processor.
 function(build_with options folder)
   run(${CMAKE_COMMAND} -S ${source} -B ${folder} -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
       "-D CMAKE_CXX_FLAGS=${flags} ${options}" -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${scratch}/prefix)
@@ -30,7 +30,7 @@ expect_output("sum 1" ${scratch}/build/main --ranks 2)
 expect_output("mistakes 0" ${scratch}/build/constants --ranks 4)
 expect_output("sum 7912.000" ${scratch}/build/own_kernel --ranks 2)
 
-# Whatever instructions users ask for. The flags are those of a processor that runs the result.
+# Instruction sets that users may select, and the processor flags that running the result needs.
 set(needs_native "")
 set(needs_x86-64-v4 avx512f avx512bw avx512cd avx512dq avx512vl)
 set(needs_tuned avx2 fma bmi2)
@@ -58,14 +58,14 @@ foreach(case IN LISTS cases)
   endif()
 endforeach()
 
-# Those who do not use CMake are told, by compilers that need it.
+# Without CMake, the headers refuse compilers that need extra flags.
 if(processor MATCHES "x86_64|AMD64")
   foreach(options "-march=x86-64-v4" "-march=x86-64-v3;-mtune=skylake-avx512")
     execute_process(
       COMMAND ${compiler} -std=c++20 ${options} -I ${scratch}/prefix/include -fsyntax-only ${source}/main.cpp
-      ERROR_VARIABLE complaint RESULT_VARIABLE status)
-    if(status AND NOT complaint MATCHES "GCC 12 miscompiles constants")
-      message(FATAL_ERROR "${options}: ${complaint}")
+      ERROR_VARIABLE message RESULT_VARIABLE status)
+    if(status AND NOT message MATCHES "GCC 12 miscompiles constants")
+      message(FATAL_ERROR "${options}: ${message}")
     endif()
     if(compiler_id STREQUAL "GNU" AND compiler_version MATCHES "^12" AND NOT status)
       message(FATAL_ERROR "${options}: a header must refuse GCC 12")

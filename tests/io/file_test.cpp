@@ -1,4 +1,4 @@
-// What may be in the way of files that ranks write together: links, FIFOs, folders, other programs.
+// Obstacles for files that all ranks write: links, FIFOs, folders, other programs.
 
 #include <weft/core/error.hpp>
 #include <weft/io/npy.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string image_of(const DistributedArray<double>& x) {
+std::string image_of(const ConstArrayView<double>& x) {
   const index_t n = x.layout().shape()[0];
   return image(dictionary("<f8", fmt::format("({},)", n)),
                bytes_of(global_values<double>(x.layout())));
@@ -44,7 +44,7 @@ void make_socket(const std::string& path) {
 
 }  // namespace
 
-TEST(File, a_failure_leaves_what_is_there) {
+TEST(File, a_failure_leaves_the_old_file) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const auto x = make_array<double>(Layout::scatter(comm, {30}));
@@ -60,7 +60,7 @@ TEST(File, a_failure_leaves_what_is_there) {
   });
 }
 
-TEST(File, what_others_have_beside_it_is_theirs) {
+TEST(File, other_files_in_the_folder_are_kept) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const auto x = make_array<double>(Layout::scatter(comm, {30}));
@@ -82,7 +82,7 @@ TEST(File, what_others_have_beside_it_is_theirs) {
   });
 }
 
-TEST(File, that_is_not_a_regular_one_is_refused_at_once) {
+TEST(File, other_than_regular_is_refused_without_blocking) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const Layout layout = Layout::scatter(comm, {3});
@@ -94,7 +94,7 @@ TEST(File, that_is_not_a_regular_one_is_refused_at_once) {
         fs::create_symlink("fifo", folder + "/link");
       });
       const auto names = names_in(folder);
-      // Nobody writes to the FIFO: who opens it as usual waits for ever.
+      // No process writes to the FIFO: a plain open() blocks forever.
       alarm(60);
       for (const auto& [name, kind] : {std::pair{"/fifo", "a FIFO"},
                                        {"/socket", "a socket"},
@@ -113,7 +113,7 @@ TEST(File, that_is_not_a_regular_one_is_refused_at_once) {
   });
 }
 
-TEST(File, is_written_where_a_link_leads) {
+TEST(File, follows_links) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const auto x = make_array<double>(Layout::scatter(comm, {30}));
@@ -123,7 +123,7 @@ TEST(File, is_written_where_a_link_leads) {
         fs::create_symlink("../data", folder + "/far/second");
         fs::create_symlink("loop", folder + "/loop");
       });
-      for (int times = 0; times < 2; ++times) {  // into a new file, and into one that is there
+      for (int times = 0; times < 2; ++times) {  // a new file, and an existing one
         write_npy(folder + "/first", x);
         EXPECT_TRUE(fs::is_symlink(folder + "/first"));
         EXPECT_TRUE(fs::is_symlink(folder + "/far/second"));
@@ -140,7 +140,7 @@ TEST(File, is_written_where_a_link_leads) {
   });
 }
 
-TEST(File, may_have_a_name_as_long_as_a_folder_can_hold) {
+TEST(File, may_have_the_longest_possible_name) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const auto x = make_array<double>(Layout::scatter(comm, {30}));
@@ -155,10 +155,10 @@ TEST(File, may_have_a_name_as_long_as_a_folder_can_hold) {
   });
 }
 
-TEST(File, that_two_write_at_once_is_that_of_one_of_them) {
+TEST(File, of_two_concurrent_writers_has_the_content_of_one) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
-      // Every rank is a program of its own.
+      // Every rank acts as a separate program.
       const Comm alone = Comm::self();
       const std::string path = folder + "/x.npy";
       std::vector<std::string> images;

@@ -16,7 +16,7 @@ void in_folder(const Comm& comm, const std::function<void(const std::string&)>& 
   std::string name = (std::filesystem::temp_directory_path() / "weft-XXXXXX").string();
   if (comm.rank() == 0 && mkdtemp(name.data()) == nullptr) name.clear();
   comm.agree(name.empty() ? "no folder for the test could be made" : "");
-  // Only the name that mkdtemp has chosen differs between ranks, not its length.
+  // The names chosen by mkdtemp differ between ranks, their lengths do not.
   std::vector<std::uint8_t> bytes(name.begin(), name.end());
   comm.broadcast(bytes, 0);
   name.assign(bytes.begin(), bytes.end());

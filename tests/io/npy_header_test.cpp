@@ -1,4 +1,4 @@
-// Headers that NumPy refuses, or understands in another way than somebody who guesses would.
+// Headers that NumPy refuses, or interprets in an unexpected way.
 
 #include <weft/core/error.hpp>
 #include <weft/io/npy.hpp>
@@ -18,29 +18,29 @@ namespace {
 
 const std::string twelve(12 * 8, '\0');
 
-/// What npy_info says about a file; empty if it takes it.
-std::string complaint_about(const std::string& content) {
-  std::string complaint;
+/// The error of npy_info for a file; empty if it is accepted.
+std::string error_for(const std::string& content) {
+  std::string message;
   in_folder(Comm::self(), [&](const std::string& folder) {
     const std::string path = folder + "/x.npy";
     std::ofstream(path, std::ios::binary) << content;
     try {
       npy_info(path);
     } catch (const Error& error) {
-      complaint = error.what();
-      EXPECT_NE(complaint.find(path), std::string::npos) << complaint;
+      message = error.what();
+      EXPECT_NE(message.find(path), std::string::npos) << message;
     }
   });
-  return complaint;
+  return message;
 }
 
 void expect_refused(const std::string& content, const std::string& word) {
-  const std::string complaint = complaint_about(content);
-  EXPECT_NE(complaint.find(word), std::string::npos)
-      << "'" << word << "' is not in \"" << complaint << "\"";
+  const std::string message = error_for(content);
+  EXPECT_NE(message.find(word), std::string::npos)
+      << "'" << word << "' is not in \"" << message << "\"";
 }
 
-void expect_taken(const std::string& content) { EXPECT_EQ(complaint_about(content), ""); }
+void expect_taken(const std::string& content) { EXPECT_EQ(error_for(content), ""); }
 
 std::string with_version(int major, int minor, const std::string& text) {
   std::string file("\x93NUMPY", 6);
@@ -68,7 +68,7 @@ TEST(NpyHeader, nothing_follows_the_dictionary) {
   expect_refused(with_version(1, 0, good + std::string(3, '\0')), "\\x00\\x00\\x00");
 }
 
-TEST(NpyHeader, of_the_three_versions_there_are) {
+TEST(NpyHeader, accepts_versions_1_to_3) {
   for (const int major : {1, 2, 3}) {
     expect_taken(with_version(major, 0, good));
     for (const int minor : {1, 2, 255})
@@ -106,11 +106,11 @@ TEST(NpyHeader, shapes_are_tuples_of_extents) {
   expect_refused(image(dictionary("<f8", "(4294967296, 4294967296, 0)"), twelve), "64 bits");
 }
 
-TEST(NpyHeader, is_as_long_as_it_says) {
+TEST(NpyHeader, has_the_stated_length) {
   const std::string file = image(good, twelve);
   for (std::size_t length = 0; length < file.size(); ++length)
-    EXPECT_NE(complaint_about(file.substr(0, length)), "") << length;
-  // What follows the elements may be another array; NumPy leaves it alone.
+    EXPECT_NE(error_for(file.substr(0, length)), "") << length;
+  // Another array may follow the elements; NumPy ignores it.
   expect_taken(file + file);
   std::string beyond = file;
   beyond[8] = static_cast<char>(0xff);
@@ -125,13 +125,13 @@ TEST(NpyHeader, is_quoted_in_a_few_printable_characters) {
   for (const std::string& text :
        {wild, "{'" + wild + "': 1}", "{'descr': '" + wild + "'}", "{'shape': (" + wild + ")}",
         good + wild, "{'shape': (3, 4)" + wild}) {
-    const std::string complaint = complaint_about(with_version(1, 0, text));
-    ASSERT_NE(complaint, "");
-    EXPECT_LT(complaint.size(), 300U) << complaint;
-    EXPECT_TRUE(std::all_of(complaint.begin(), complaint.end(), [](char c) {
+    const std::string message = error_for(with_version(1, 0, text));
+    ASSERT_NE(message, "");
+    EXPECT_LT(message.size(), 300U) << message;
+    EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) {
       return c >= ' ' && c <= '~';
-    })) << complaint;
-    EXPECT_NE(complaint.find("\\x1b]0;title"), std::string::npos) << complaint;
+    })) << message;
+    EXPECT_NE(message.find("\\x1b]0;title"), std::string::npos) << message;
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Images of .npy files, spelled out as NumPy writes them.
+// Contents of .npy files as NumPy writes them.
 
 #include <cstring>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::test {
 
-/// A file of version 1.0 whose dictionary is `text`, with `elements` behind it.
+/// A file of version 1.0 with the dictionary `text`, followed by `elements`.
 std::string image(std::string text, std::string_view elements);
 
 std::string dictionary(std::string_view type, std::string_view shape,

@@ -1,4 +1,4 @@
-// Files are compared, byte by byte, with images that are spelled out here, as NumPy writes them.
+// Compares files byte by byte with images as NumPy writes them.
 
 #include <weft/io/npy.hpp>
 
@@ -37,7 +37,7 @@ std::string tuple(const Shape& shape) {
 
 template <Scalar T>
 void expect_round_trip(const Comm& comm, const Layout& layout, const std::string& folder) {
-  // A layout of this rank alone is for a file of this rank alone.
+  // A layout on one rank needs a file per rank.
   const bool mine = layout.comm() != comm;
   const std::string path = folder + "/x" + (mine ? std::to_string(comm.rank()) : "") + ".npy";
   const auto x = make_array<T>(layout);
@@ -52,7 +52,7 @@ void expect_round_trip(const Comm& comm, const Layout& layout, const std::string
   comm.barrier();  // before the next one is written
 }
 
-/// Rank 0 makes a file, and all ranks read it as an array of doubles.
+/// Writes a file on rank 0, and reads it on all ranks as an array of doubles.
 void expect_unreadable(const Comm& comm, const std::string& path, const std::string& content,
                        const std::vector<std::string>& words) {
   SCOPED_TRACE(words.front());
@@ -64,7 +64,7 @@ void expect_unreadable(const Comm& comm, const std::string& path, const std::str
   });
 }
 
-/// What becomes of numbers of type V that are read as T, cut along the first axis.
+/// Values of type V read as T, distributed along the first axis.
 template <Scalar T, class V>
 void expect_widened(const Comm& comm, const std::string& path, std::string_view type,
                     const std::vector<V>& values, const std::vector<T>& expected) {
@@ -95,7 +95,7 @@ TEST(Npy, round_trips_in_all_layouts) {
         for_each_layout(on_devices(layouts(comm, shape)), [&](const Layout& layout) {
           for_each_scalar([&](auto scalar) {
             using T = decltype(scalar);
-            // To write a file takes time; one shape will do for the other scalars.
+            // Writing files is slow: one shape for the other scalars.
             if (shape != Shape{6, 5, 4} && dtype_of<T> != DType::f64) return;
             expect_round_trip<T>(comm, layout, folder);
           });
@@ -187,7 +187,7 @@ TEST(Npy, other_bytes_and_other_headers) {
       const std::string path = folder + "/x.npy";
       const Layout layout = Layout::scatter(comm, {2});
       const std::string two = bytes_of(std::vector<double>{1, -2.5});
-      const std::string backwards(two.rbegin(), two.rend());  // the numbers change places, too
+      const std::string backwards(two.rbegin(), two.rend());  // this also swaps the two numbers
       write_on_first(comm, path, image(dictionary(">f8", "(2,)"), backwards));
       EXPECT_TRUE(npy_info(path).swapped);
       EXPECT_EQ(read_npy<double>(path, layout).all_gather(), (std::vector<double>{-2.5, 1}));
@@ -248,7 +248,7 @@ TEST(Npy, refuses_to_narrow) {
       expect_refused<double>(comm, path, "<U3", 12, {path, "<U3", "astype"});
       expect_refused<double>(comm, path, "", 8, {path, "''", "astype"});
 
-      // Only the rank that meets a number too long for a double knows; all ranks hear of it.
+      // One rank finds a value that does not fit into a double; all ranks throw.
       const std::int64_t long_number = (std::int64_t{1} << 53) + 1;
       const std::vector<std::int64_t> values = {1, 2, 3, 4, 5, 6, long_number};
       write_on_first(comm, path, image(dictionary("<i8", "(7,)"), bytes_of(values)));
@@ -258,7 +258,7 @@ TEST(Npy, refuses_to_narrow) {
   });
 }
 
-// Threads read pieces of such arrays, whose runs are longer than a piece or shorter.
+// Threads read pieces of these arrays, with runs both longer and shorter than a piece.
 TEST(Npy, large_arrays) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {

@@ -57,7 +57,7 @@ TEST_P(ForEach, updates_two_arrays) {
   }
 }
 
-TEST_P(ForEach, visits_nothing_below_zero) {
+TEST_P(ForEach, visits_nothing_for_negative_counts) {
   int visited = 0;
   for_each(Cpu{}, -5, [&](index_t) { ++visited; });
   for_each(Cpu{}, 0, [&](index_t) { ++visited; });
@@ -110,7 +110,7 @@ TEST_P(ForEach, passes_coordinates_within_the_shape) {
 INSTANTIATE_TEST_SUITE_P(Threads, ForEach, testing::Values(1, 2, 3));
 
 #if defined(_OPENMP)
-TEST(ForEachThreads, have_equal_shares_of_any_shape) {
+TEST(ForEachThreads, divide_any_shape_evenly) {
   struct Case {
     index_t outer, n, inner;
   };
@@ -134,7 +134,7 @@ TEST(ForEachThreads, have_equal_shares_of_any_shape) {
   omp_set_num_threads(1);
 }
 
-TEST(ForEachThreads, share_long_loops_only) {
+TEST(ForEachThreads, share_only_long_loops) {
   omp_set_num_threads(2);
   std::vector<int> by(100'000, -1);
   int* at = by.data();

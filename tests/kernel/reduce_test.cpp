@@ -25,7 +25,7 @@ void use_threads([[maybe_unused]] int threads) {
 constexpr std::array<index_t, 16> sizes = {0,  1,    2,    7,      8,      9,      15,        16,
                                            17, 1000, 4095, 32'767, 32'768, 32'769, 1'000'003, 127};
 
-/// A whole number that depends on the position, of either sign.
+/// An integer that depends on the position, of either sign.
 std::int64_t whole(index_t i) { return (i * 7919) % 1000 - 300; }
 /// A number whose sums depend on their order.
 double rough(index_t i) { return std::sin(static_cast<double>(i)) * std::pow(10.0, i % 17); }
@@ -39,7 +39,7 @@ bool same_bits(const A& a, const A& b) {
 
 }  // namespace
 
-TEST(Reduce, adds_whole_numbers_exactly) {
+TEST(Reduce, adds_integers_exactly) {
   for (const int threads : {1, 2, 3}) {
     use_threads(threads);
     for (const index_t n : sizes) {
@@ -96,11 +96,11 @@ TEST(Reduce, changes_several_arrays) {
   }
 }
 
-TEST(Reduce, finds_the_smallest_and_the_largest) {
+TEST(Reduce, finds_minimum_and_maximum) {
   for (const int threads : {1, 2, 3}) {
     use_threads(threads);
     for (const index_t n : sizes) {
-      // The extremes are put at the two ends and at places in between.
+      // The extremes are at both ends and at positions in between.
       for (const index_t place : {index_t{0}, n / 3, n - 1}) {
         if (place < 0 || place >= n) continue;
         const auto dip = [=](index_t i) { return i == place ? -1e6 : std::cos(rough(i)); };
@@ -154,7 +154,7 @@ TEST(Reduce, gives_the_same_bits_with_any_number_of_threads) {
 }
 
 TEST(Reduce, is_accurate) {
-  // Of n equal terms, a plain loop in float would lose about n roundings; 0.1 shows them.
+  // A plain float loop over n equal terms accumulates about n rounding errors; 0.1 shows them.
   const index_t n = 10'000'000;
   const float sum = reduce(
       Cpu{}, n, 0.0F, [](index_t) { return 0.1F; }, add);
@@ -187,8 +187,8 @@ TEST(Reduce, over_the_middle_axis_equals_the_plain_loop) {
             to[o * inner + k] = value;
             ++at[o * inner + k];
           });
-          // Lines across memory are added up in the order of i: not even the last bit differs.
-          // Those along memory are added up in lanes, in the same way for any number of threads.
+          // Strided lines are added in the order of i: not even the last bit differs. Contiguous
+          // lines are added in lanes, the same for any number of threads.
           if (inner == 1) {
             for (std::size_t line = 0; line < count; ++line) {
               const auto o = static_cast<index_t>(line);
@@ -233,7 +233,7 @@ TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads
       EXPECT_TRUE(std::equal(out.begin(), out.end(), expected.begin(), same_bits<double>))
           << outer << " x " << n << " x " << inner << " on " << threads << " threads";
     }
-    // Nor with the number of lines, which changes where an array is cut.
+    // Nor with the number of lines, which changes how an array is divided.
     std::vector<double> first(static_cast<std::size_t>(inner));
     double* to = first.data();
     reduce(Cpu{}, 1, n, inner, 0.0, f, add,
@@ -243,7 +243,7 @@ TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads
   use_threads(1);
 }
 
-TEST(Reduce, over_the_middle_axis_of_long_lines_adds_whole_numbers_exactly) {
+TEST(Reduce, over_the_middle_axis_of_long_lines_adds_integers_exactly) {
   use_threads(2);
   for (const index_t inner : {1, 2, 63, 65, 200}) {
     const index_t n = 40'001;
@@ -263,7 +263,7 @@ TEST(Reduce, over_the_middle_axis_of_long_lines_adds_whole_numbers_exactly) {
 }
 
 #if defined(_OPENMP)
-TEST(ReduceThreads, have_equal_shares_of_any_shape) {
+TEST(ReduceThreads, divide_any_shape_evenly) {
   struct Case {
     index_t outer, n, inner;
   };
@@ -291,7 +291,7 @@ TEST(ReduceThreads, have_equal_shares_of_any_shape) {
 }
 #endif
 
-TEST(Reduce, over_the_middle_axis_takes_other_combinations) {
+TEST(Reduce, over_the_middle_axis_supports_other_combinations) {
   std::vector<std::int64_t> out(6);
   std::int64_t* to = out.data();
   reduce(

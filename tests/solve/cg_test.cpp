@@ -97,7 +97,7 @@ TEST(Cg, errors_decrease) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, positive_matrix(14, 200));
     const std::vector<double> solution = least_squares(problem.matrix, problem.data);
-    const auto errors = [&](const DistributedArray<double>& x) {
+    const auto errors = [&](const ConstArrayView<double>& x) {
       const std::vector<double> error = plus(whole(x), -1, solution);
       const std::vector<double> image = product(problem.matrix, error);
       double square = 0;

@@ -1,3 +1,5 @@
+#include <weft/array/arithmetic.hpp>
+#include <weft/array/reductions.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/algebra/function_operator.hpp>
 #include <weft/op/basic/diagonal.hpp>

@@ -25,7 +25,7 @@ Variant<double> named(const std::string& name) {
 }
 
 template <Scalar T>
-void expect_same_bits(const DistributedArray<T>& a, const DistributedArray<T>& b) {
+void expect_same_bits(const ConstArrayView<T>& a, const ConstArrayView<T>& b) {
   const std::vector<T> one = a.to_host();
   const std::vector<T> other = b.to_host();
   ASSERT_EQ(one.size(), other.size());

@@ -1,5 +1,6 @@
 // The iterations of ista and fista.
 
+#include <weft/array/arithmetic.hpp>
 #include <weft/core/error.hpp>
 #include <weft/op/algebra/function_operator.hpp>
 #include <weft/op/basic/diagonal.hpp>

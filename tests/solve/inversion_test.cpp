@@ -333,7 +333,7 @@ TEST(Inversion, rejects_mismatched_arguments) {
     const auto refused = [&](std::vector<std::string> words, const auto& call) {
       expect_error<ArgumentError>(comm, words, call);
     };
-    const auto both = [&](std::vector<std::string> words, const DistributedArray<double>& data,
+    const auto both = [&](std::vector<std::string> words, const ConstArrayView<double>& data,
                           const Regularizers& regularizers) {
       words.emplace_back("regularized_inversion: ");
       refused(words, [&] { regularized_inversion(a, data, regularizers); });

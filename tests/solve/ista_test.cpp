@@ -37,8 +37,8 @@ double objective(const RealMatrix& a, const std::vector<double>& y, double eps, 
 /// At the minimum of 1/2 |y - A x|² + eps |x|₁, g = Aᴴ(y - A x) is eps x / |x|, and |g| <= eps
 /// where x is 0.
 template <Scalar D, Scalar R>
-void expect_optimal(const LinearOperator<D, R>& a, const DistributedArray<R>& y, double eps,
-                    const DistributedArray<D>& x, double tolerance) {
+void expect_optimal(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, double eps,
+                    const ConstArrayView<D>& x, double tolerance) {
   DistributedArray<R> r = y;
   a.forward(x, r, {-1, 1});
   DistributedArray<D> g(a.domain());

@@ -22,7 +22,7 @@ namespace {
 struct ByCgls {
   static constexpr const char* name = "cgls";
   template <Scalar D, Scalar R>
-  static auto solve(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+  static auto solve(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                     const SolverOptions& options = {}, double damp = 0,
                     std::optional<DistributedArray<D>> x0 = {}) {
     return cgls(a, y, options, {.damp = damp, .x0 = std::move(x0)});
@@ -32,7 +32,7 @@ struct ByCgls {
 struct ByLsqr {
   static constexpr const char* name = "lsqr";
   template <Scalar D, Scalar R>
-  static auto solve(const LinearOperator<D, R>& a, const DistributedArray<R>& y,
+  static auto solve(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                     const SolverOptions& options = {}, double damp = 0,
                     std::optional<DistributedArray<D>> x0 = {}) {
     return lsqr(a, y, options, {.damp = damp, .x0 = std::move(x0)});

@@ -1,8 +1,8 @@
 #pragma once
 
-// Data for tests of communication: small whole numbers, which all element types hold exactly and
-// whose sums and products over up to seven ranks they hold exactly too. So there is one right
-// result, in whatever order a transport adds, and it is found here with 64-bit integers.
+// Data for tests of communication: small integers. All element types represent them, and their sums
+// and products over up to seven ranks, exactly. So results do not depend on the order of
+// operations, and the expected ones are computed with 64-bit integers.
 
 #include <weft/comm/comm.hpp>
 
@@ -32,7 +32,7 @@ inline constexpr std::array<ReduceOp, 8> all_ops = {
 
 inline bool is_unsigned(DType dtype) { return dtype >= DType::u8; }
 
-/// What an element is made from and compared with. Only complex types have an imaginary part.
+/// The value of an element. Only complex types have an imaginary part.
 struct Number {
   std::int64_t re = 0;
   std::int64_t im = 0;
@@ -62,7 +62,7 @@ inline Number factor(DType dtype, int rank, index_t i) {
   return {is_unsigned(dtype) ? size : sign(0) * size, 0};
 }
 
-/// All bits of the type, at random.
+/// Random bits of the type.
 inline Number pattern(DType, int rank, index_t i) {
   return {static_cast<std::int64_t>(mixed(rank, i)), 0};
 }
@@ -77,7 +77,7 @@ inline Number input(ReduceOp op, DType dtype, int rank, index_t i) {
   }
 }
 
-/// For all ops but avg, which is a sum here.
+/// Combines two numbers; avg is treated as sum.
 inline Number combine(ReduceOp op, Number a, Number b) {
   switch (op) {
     case ReduceOp::sum:
@@ -122,16 +122,16 @@ Number number_of(T element) {
   }
 }
 
-/// Bit by bit. Both may be nowhere if there are no bytes.
+/// Compares bits. Both may be null without bytes.
 inline bool same_bits(const void* a, const void* b, std::size_t bytes) {
   return bytes == 0 || std::memcmp(a, b, bytes) == 0;
 }
 
-/// An array of elements of a type that is chosen at run time. It is communicated from and to the
-/// memory of message_device(); elements are set and looked at in a copy on the host.
+/// An array with an element type chosen at run time. Messages use its memory on message_device();
+/// elements are set and read in a copy on the host.
 class Numbers {
  public:
-  /// All elements are what shows that nobody has written them.
+  /// All elements have a value that marks them as unwritten.
   Numbers(DType dtype, index_t count)
       : dtype_(dtype), count_(count), bytes_(static_cast<std::size_t>(count * size_of(dtype))) {
     for (index_t i = 0; i < count; ++i) set(i, untouched);
@@ -164,10 +164,10 @@ class Numbers {
   ConstBufferRef memory() const { return {address(), count_, dtype_, message_device()}; }
   BufferRef part(index_t first, index_t elements) { return memory().part(first, elements); }
 
-  /// Every bit is the same; of complex numbers, the sign of a zero may differ.
+  /// All bits are equal; for complex numbers, the sign of a zero may differ.
   friend testing::AssertionResult same(const Numbers& seen, const Numbers& expected) {
     if (seen.dtype_ != expected.dtype_ || seen.count_ != expected.count_) {
-      return testing::AssertionFailure() << "not of the same type and size";
+      return testing::AssertionFailure() << "different type or size";
     }
     for (index_t i = 0; i < seen.count_; ++i) {
       const auto size = size_of(seen.dtype_);
@@ -187,7 +187,7 @@ class Numbers {
  private:
   static constexpr Number untouched = {99, 0};
 
-  /// Where messages find the elements, and leave them.
+  /// The memory that messages use.
   std::byte* address() const {
     if (message_device().host_accessible()) return bytes_.data();
     if (device_.size() == 0) device_ = Buffer<std::byte>(bytes(), message_device());
@@ -209,15 +209,15 @@ class Numbers {
   mutable std::vector<std::byte> bytes_;
   mutable Buffer<std::byte> device_;
   mutable bool set_here_ = true;
-  mutable bool changed_there_ = false;  // or may have been
+  mutable bool changed_there_ = false;  // possibly
 };
 
-/// What rank `rank` brings to a reduction.
+/// The input of rank `rank` in a reduction.
 inline Numbers inputs(ReduceOp op, DType dtype, int rank, index_t count) {
   return Numbers(dtype, count, [&](index_t i) { return input(op, dtype, rank, i); });
 }
 
-/// What comes out of it. Not for avg.
+/// The result of the reduction. Not for avg.
 inline Numbers reduced(ReduceOp op, DType dtype, int ranks, index_t count) {
   return Numbers(dtype, count, [&](index_t i) {
     Number total = input(op, dtype, 0, i);
@@ -228,7 +228,7 @@ inline Numbers reduced(ReduceOp op, DType dtype, int ranks, index_t count) {
   });
 }
 
-/// What rank `rank` sends in a collective that only moves data.
+/// The data that rank `rank` sends in a collective without reduction.
 inline Numbers values(DType dtype, int rank, index_t count) {
   return inputs(ReduceOp::sum, dtype, rank, count);
 }

@@ -13,8 +13,8 @@
 
 namespace weft::test {
 
-/// Every rank gets an AgreedError with the same text, which has all `words`; afterwards the
-/// communicator works.
+/// Expects `call` to throw an AgreedError with the same text on every rank, which contains all
+/// `words`, and the communicator to remain usable.
 inline void expect_disagreement(const Comm& comm, const std::vector<std::string>& words,
                                 const std::function<void()>& call) {
   std::string text;

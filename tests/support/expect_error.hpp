@@ -12,8 +12,8 @@
 
 namespace weft::test {
 
-/// An error of class E (exactly) on this rank, whose text has all of `words`; afterwards the
-/// communicator works.
+/// Expects an error of exactly class E on this rank, whose text contains all `words`, and the
+/// communicator to remain usable.
 template <class E = ArgumentError>
 void expect_error(const Comm& comm, const std::vector<std::string>& words,
                   const std::function<void()>& call) {

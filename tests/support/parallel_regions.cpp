@@ -18,8 +18,8 @@ double processor_time() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// What the thread under test has spent in parallel regions: waiting included, and each thread's
-/// share of the work without it.
+/// Time of the thread under test in parallel regions: including waits, and the work of each thread
+/// without them.
 struct Recorder {
   double inside = 0;
   std::array<double, 2> shares{};
@@ -42,7 +42,7 @@ void run_timed(void* region) {
 
 }  // namespace
 
-/// What GCC makes of "omp parallel", in place of libgomp's.
+/// Replaces the function of libgomp that GCC calls for "omp parallel".
 extern "C" void GOMP_parallel(Body body, void* data, unsigned threads, unsigned flags) {
   using Function = void (*)(Body, void*, unsigned, unsigned);
   static const auto original = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "GOMP_parallel"));

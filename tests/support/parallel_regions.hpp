@@ -4,18 +4,18 @@
 
 namespace weft::test {
 
-/// Time of processors that a piece of work takes, in seconds: on the thread that does it while no
-/// other can help, and in parallel regions of OpenMP on each of two threads.
+/// Processor time of a piece of work in seconds: serial, and in OpenMP parallel regions on each of
+/// two threads.
 struct TimeOfThreads {
   double alone = 0;
   double first = 0;
   double second = 0;
 };
 
-/// Whether times can be taken: with GCC's OpenMP, whose parallel regions a program can intercept.
+/// Whether times can be measured: only GCC's OpenMP lets a program intercept parallel regions.
 bool can_time_threads();
 
-/// As long as it lives, this thread's parallel regions have two threads.
+/// Gives parallel regions of this thread two threads for its lifetime.
 class TwoThreads {
  public:
   TwoThreads();
@@ -27,7 +27,7 @@ class TwoThreads {
   int before_ = 1;
 };
 
-/// Runs work, on TwoThreads. Call it once before, so that its memory is there.
+/// Measures work on TwoThreads. Run it once before, so that its memory is allocated.
 TimeOfThreads time_of_threads(const std::function<void()>& work);
 
 }  // namespace weft::test

@@ -23,8 +23,8 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// The world of the MPI job, and a communicator beside it on which tests agree how they went. It
-/// does not check calls, which would wait for ranks that are lost.
+/// The world of the MPI job, and a second communicator for the results of tests. That one does not
+/// check calls, which would wait for lost ranks.
 struct MpiWorld {
   Comm world;
   Comm control;
@@ -34,7 +34,7 @@ std::optional<MpiWorld> mpi_world;
 std::atomic<int> failures = 0;
 thread_local bool failed_fatally = false;
 
-/// Knows which rank an assertion failed on, which gtest does not.
+/// Prints the rank on which an assertion failed.
 class FailureWatch final : public testing::EmptyTestEventListener {
  public:
   explicit FailureWatch(int rank) : rank_(rank) {}
@@ -47,7 +47,7 @@ class FailureWatch final : public testing::EmptyTestEventListener {
     if (!result.failed()) return;
     ++failures;
     if (result.fatally_failed()) failed_fatally = true;
-    if (rank_ == 0) return;  // the printer of gtest tells
+    if (rank_ == 0) return;  // gtest prints it
     const char* file = result.file_name() == nullptr ? "unknown file" : result.file_name();
     fmt::print(stderr, "[rank {}] {}:{}: Failure in {}\n[rank {}] {}\n", rank_, file,
                result.line_number(), test_, rank_, result.message());
@@ -55,7 +55,7 @@ class FailureWatch final : public testing::EmptyTestEventListener {
   }
 
   int rank_;
-  std::string test_;  // gtest cannot be asked for it while it reports a failure
+  std::string test_;  // not available from gtest while it reports a failure
 };
 
 void watch_failures(int rank) {
@@ -66,7 +66,7 @@ void watch_failures(int rank) {
   delete listeners.Release(listeners.default_xml_generator());
 }
 
-/// Waits for all ranks, but not for ever: with a rank lost, ends the job.
+/// Waits for all ranks; ends the job if one is lost.
 std::vector<int> failures_of_ranks(int mine) {
   const Comm& control = mpi_world->control;
   const std::vector<int> in = {mine};
@@ -88,7 +88,7 @@ std::vector<int> failures_of_ranks(int mine) {
 void on_mpi(const std::function<void(Comm)>& body) {
   const int before = failures;
   std::exception_ptr error;
-  // A communicator of NCCL takes a good part of a second to make.
+  // Creating an NCCL communicator takes most of a second.
   const bool slow = mpi_world->world.route(other_device()).name == "nccl";
   try {
     body(slow ? mpi_world->world : mpi_world->world.dup());
@@ -104,10 +104,10 @@ void on_mpi(const std::function<void(Comm)>& body) {
   }
 }
 
-/// Lets memory of a GPU travel as it would in a program that launch has started.
+/// Chooses the route of GPU memory as launch does.
 void choose_route(const Comm& comm) {
   if (other_device().kind != DeviceKind::cuda) return;
-  // NCCL takes processes that share a GPU only if they pass for several hosts.
+  // NCCL accepts processes that share a GPU only if they appear to be on several hosts.
   setenv("NCCL_HOSTID", std::to_string(comm.rank()).c_str(), 0);
   static_cast<void>(comm.on(other_device()));
 }

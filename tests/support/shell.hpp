@@ -1,6 +1,6 @@
 #pragma once
 
-// Programs, run from outside.
+// Runs programs in a shell.
 
 #include <string>
 
@@ -9,12 +9,12 @@ namespace weft::test {
 struct Ended {
   int code = -1;
   double seconds = 0;
-  /// Of both streams.
+  /// stdout and stderr.
   std::string output;
 };
 
-/// Runs a shell command as if nobody had launched this test: it may itself run inside of a job.
-/// `setup` comes first, for variables that the command uses.
+/// Runs a shell command without the environment of a launcher, since the test may itself run in a
+/// job. `setup` runs first and may set variables.
 Ended run_shell(const std::string& setup, const std::string& command);
 
 }  // namespace weft::test

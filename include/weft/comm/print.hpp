@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// Prints once: on rank 0.
+/// Prints on rank 0.
 template <class... Args>
 void print(const Comm& comm, fmt::format_string<Args...> format, Args&&... args) {
   if (comm.rank() != 0) return;

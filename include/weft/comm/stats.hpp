@@ -26,12 +26,12 @@ inline constexpr int call_kinds = 11;
 
 std::string_view to_string(CallKind kind);
 
-/// What one rank has done on one communicator by calls of one kind.
+/// Calls of one kind that one rank has made on one communicator.
 struct CallStats {
   index_t calls = 0;
-  /// What this rank handed over to others: one per send; one per non-empty part of another rank in
-  /// scatter (on the root), reduce_scatter and all_to_all; one per call of the others, except for
-  /// those who only receive in broadcast and gather.
+  /// Messages to other ranks: one per send; one per non-empty part of another rank in scatter (on
+  /// the root), reduce_scatter and all_to_all; one per call of the other collectives, except on
+  /// ranks that only receive in broadcast and gather.
   index_t messages = 0;
   index_t bytes = 0;
   double seconds = 0;
@@ -48,7 +48,7 @@ struct Stats {
   CallStats total() const;
 };
 
-/// What happened between two readings; smallest and largest are those of the later one.
+/// The calls between two readings; smallest and largest are those of the later one.
 Stats operator-(const Stats& later, const Stats& earlier);
 
 /// A table with one line per kind of call that was made.

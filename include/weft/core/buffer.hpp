@@ -9,11 +9,11 @@
 
 namespace weft {
 
-/// What the memory pool of a device has handed out.
+/// Memory in use from the pool of a device.
 struct MemoryStats {
   index_t bytes_in_use = 0;
   index_t peak_bytes = 0;
-  /// Number of requests, whether a pooled block or fresh memory served them.
+  /// Number of requests, served from pooled or new memory.
   index_t allocations = 0;
 };
 

@@ -11,8 +11,8 @@ namespace weft {
 
 enum class DeviceKind : std::uint8_t {
   cpu,
-  /// Runs kernels on the CPU, in memory that the host must not touch outside of copies: device
-  /// code paths are tested with it on machines without a GPU.
+  /// Runs kernels on the CPU in memory that the host can access only through copies: tests device
+  /// code paths on machines without a GPU.
   debug,
   cuda,
 };
@@ -25,10 +25,10 @@ struct Device {
   static constexpr Device cpu() { return {}; }
   static constexpr Device debug() { return {DeviceKind::debug, 0}; }
   static constexpr Device cuda(int ordinal = 0) { return {DeviceKind::cuda, ordinal}; }
-  /// Reads "cpu", "debug", "cuda" or "cuda:1".
+  /// Parses "cpu", "debug", "cuda" or "cuda:1".
   static Device parse(std::string_view text);
 
-  /// The host may read and write this device's memory directly.
+  /// The host can access this device's memory directly.
   constexpr bool host_accessible() const { return kind == DeviceKind::cpu; }
   friend constexpr bool operator==(Device, Device) = default;
 };
@@ -46,13 +46,14 @@ struct Cuda {
   void* stream = nullptr;
 };
 
-/// How many devices of a kind this build and this machine have.
+/// The number of devices of a kind that this build and this machine have.
 int device_count(DeviceKind kind);
-/// Throws DeviceError if this build or this machine does not have the device.
+/// Throws DeviceError if this build or this machine lacks the device.
 void require_available(Device device);
 
-/// Copies bytes between any two devices, in the order of this thread's streams. Returns when bytes
-/// for the host have arrived; else at once. Bytes of the host may be changed again in any case.
+/// Copies bytes between any two devices, ordered on this thread's streams. A copy to the host
+/// returns when it is complete; others return at once. Host memory that was read may be changed
+/// afterwards.
 void copy_bytes(void* to, Device to_device, const void* from, Device from_device,
                 std::size_t bytes);
 

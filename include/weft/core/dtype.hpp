@@ -30,7 +30,7 @@ enum class DType : std::uint8_t {
 
 namespace detail {
 
-/// Rounds away the lowest `bits` bits, to nearest, ties to even.
+/// Shifts right by `bits`, rounding to nearest, ties to even.
 constexpr std::uint32_t shift_rounding(std::uint32_t value, int bits) {
   const std::uint32_t half = 1U << (bits - 1);
   const std::uint32_t rest = value & ((1U << bits) - 1);

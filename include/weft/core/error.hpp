@@ -9,32 +9,32 @@
 
 namespace weft {
 
-/// Base of everything Weft throws. The message says what was wrong, with the values seen, and what
-/// to do.
+/// Base of all exceptions of Weft. The message states what is wrong, with the values, and what to
+/// do.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The caller passed something that cannot be right: a shape, an axis, a count, an option.
+/// An invalid argument: a shape, an axis, a count, an option.
 class ArgumentError : public Error {
  public:
   using Error::Error;
 };
 
-/// Memory or a kernel is not where the call needs it, or the device does not exist in this build.
+/// Memory or a kernel is not on the device that the call needs, or the device is not available.
 class DeviceError : public Error {
  public:
   using Error::Error;
 };
 
-/// A transport failed. The communicator cannot be used any more.
+/// A transport failed. The communicator cannot be used afterwards.
 class CommError : public Error {
  public:
   using Error::Error;
 };
 
-/// Another rank gave up, so that this one must leave its call too.
+/// Another rank failed, which ends the calls of this one.
 class AbortedError : public CommError {
  public:
   AbortedError(int failed_rank, std::string reason);
@@ -47,27 +47,27 @@ class AbortedError : public CommError {
   std::string reason_;
 };
 
-/// A wait ran past the time limit of the communicator (WEFT_TIMEOUT, in seconds).
+/// A wait exceeded the time limit (WEFT_TIMEOUT, in seconds).
 class TimeoutError : public CommError {
  public:
   using CommError::CommError;
 };
 
-/// A complaint that every rank of a communicator has heard: all ranks throw it, with the same text,
-/// and the communicator remains usable.
+/// An error that all ranks of a communicator throw with the same text. The communicator remains
+/// usable.
 class AgreedError : public Error {
  public:
   using Error::Error;
 };
 
-/// Refuses a caller's argument.
+/// Throws an ArgumentError.
 template <class... Args>
 [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) {
   throw ArgumentError(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Checks a caller's argument. Always on; the message is only formatted on failure. (But `args` are
-/// evaluated: where a call must be fast and they are not, test and refuse().)
+/// Checks an argument of the caller. Always on; the message is only formatted on failure, but
+/// `args` are always evaluated: where that is slow, test the condition and call refuse().
 template <class... Args>
 void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
   if (!condition) [[unlikely]]

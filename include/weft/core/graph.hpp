@@ -7,14 +7,13 @@
 
 namespace weft {
 
-/// A piece of work that is issued often. On a GPU it is recorded once and then launched as a whole,
-/// which costs the host a fraction of what issuing its kernels costs. Elsewhere it is simply done
-/// again.
+/// Work that is issued repeatedly. On a GPU it is captured once and launched as a CUDA graph, which
+/// costs the host a fraction of issuing its kernels. Other devices run it again.
 class Graph {
  public:
-  /// Records what `work` issues to this thread's stream, without doing it. It must not wait for the
-  /// device, allocate memory on it or copy from the host; of calls to other ranks, those on the
-  /// routes "self" and "nccl" can be recorded. What it refers to must outlive the graph.
+  /// Captures what `work` issues to this thread's stream, without running it. `work` must not wait
+  /// for the device, allocate memory on it or copy from the host; communication can be captured on
+  /// the routes "self" and "nccl". Everything it refers to must outlive the graph.
   static Graph capture(Device device, std::function<void()> work);
 
   /// Issues the work to this thread's stream.
@@ -22,7 +21,7 @@ class Graph {
 
  private:
   Device device_;
-  std::function<void()> work_;      // on a GPU, only keeps alive what it has captured
+  std::function<void()> work_;      // on a GPU, only keeps its captures alive
   std::shared_ptr<void> recorded_;  // a cudaGraphExec_t
 };
 

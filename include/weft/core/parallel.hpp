@@ -9,20 +9,21 @@
 
 namespace weft::detail {
 
-/// Below this many elements a loop is over before a second thread would have joined in.
+/// Smaller loops run on one thread: starting a second one takes longer than the loop
+/// (threads_bench, vector_bench).
 inline constexpr index_t parallel_grain = 32768;
 
-/// Threads that a loop of this rank may use: what launch has given it, or OMP_NUM_THREADS.
+/// The number of threads of this rank: set by launch, or OMP_NUM_THREADS.
 int max_threads();
 
 inline int threads_for(index_t elements) { return elements < parallel_grain ? 1 : max_threads(); }
 
-/// Jobs per thread, of which one more or less makes no difference.
+/// With this many jobs per thread, an uneven division costs little (see threads_bench).
 inline constexpr index_t many_jobs = 8;
 
-/// job(0), ..., job(jobs - 1), divided evenly among so many threads. One alone does without a
-/// parallel region, which takes as long as a small loop even if nobody joins in. Each thread has a
-/// copy of what `job` has captured, which stays in registers as it does with one thread.
+/// Runs job(0), ..., job(jobs - 1), divided evenly among the threads. One thread needs no parallel
+/// region, which takes as long as a small loop. Each thread has its own copy of `job`, so that its
+/// captures stay in registers.
 template <class Job>
 void share_jobs(index_t jobs, int threads, Job job) {
   if (threads == 1) {
@@ -33,11 +34,11 @@ void share_jobs(index_t jobs, int threads, Job job) {
   for (index_t i = 0; i < jobs; ++i) job(i);
 }
 
-/// body(row, begin, end) for pieces of rows of so many elements. They are whole rows, unless there
-/// are too few of them to keep all threads equally busy.
+/// Calls body(row, begin, end) for pieces of rows of `length` elements. Pieces are whole rows
+/// unless there are too few rows to balance the threads.
 template <class Body>
 void share_rows(index_t rows, index_t length, int threads, Body body) {
-  constexpr index_t least = 256;  // elements that are worth a piece
+  constexpr index_t least = 256;  // elements per piece
   index_t pieces = 1;
   if (threads > 1 && rows < many_jobs * threads) {
     pieces =

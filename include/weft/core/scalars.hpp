@@ -29,17 +29,16 @@ using Real = typename detail::RealOf<T>::type;
 template <class T>
 inline constexpr bool is_complex = !std::same_as<T, Real<T>>;
 
-/// What sums over T are kept and returned in: double, or complex<double>.
+/// The type of sums over T: double or complex<double>.
 template <class T>
 using Accumulator = std::conditional_t<is_complex<T>, std::complex<double>, double>;
 
-/// A number that elements of T can be multiplied with without losing digits or an imaginary part.
+/// A type by which elements of T can be multiplied without losing precision or an imaginary part.
 template <class S, class T>
 concept Factor = std::same_as<S, T> || std::same_as<S, Real<T>> || std::integral<S>;
 
 namespace detail {
-/// Takes such numbers as an argument, and no others: a double for an array of floats does not
-/// compile.
+/// Converts only from such types: a double for an array of floats does not compile.
 template <class T>
 struct CoefficientOf {
   T value;
@@ -57,7 +56,7 @@ using Coefficient = std::type_identity_t<detail::CoefficientOf<T>>;
 
 }  // namespace weft
 
-/// Expands M once per scalar: the one list that explicit instantiations are made from.
+/// Expands M once per scalar: the only list for explicit instantiations.
 #define WEFT_FOR_EACH_SCALAR(M) \
   M(float)                      \
   M(double)                     \

@@ -14,7 +14,7 @@ using index_t = std::int64_t;
 
 inline constexpr int max_dims = 8;
 
-/// Up to eight 64-bit coordinates, kept inline: a point of an array, or one number per axis.
+/// Up to eight 64-bit coordinates, stored inline: a point of an array, or one number per axis.
 class Index {
  public:
   constexpr Index() = default;
@@ -29,7 +29,7 @@ class Index {
   constexpr const index_t* begin() const { return values_.data(); }
   constexpr const index_t* end() const { return values_.data() + ndim_; }
 
-  // Coordinates beyond ndim are always zero, so that the whole array can be compared.
+  // Coordinates beyond ndim are zero, so that whole arrays can be compared.
   friend constexpr bool operator==(const Index&, const Index&) = default;
 
  private:
@@ -44,7 +44,7 @@ class Shape : public Index {
   Shape(std::initializer_list<index_t> extents) : Shape(Index(extents)) {}
   explicit Shape(const Index& extents);
 
-  /// Number of elements. The empty shape is that of a single number: 1.
+  /// Number of elements; 1 for the empty shape, that of a scalar.
   index_t count() const;
   /// Product of the extents of axes [first, last).
   index_t count(int first, int last) const;
@@ -61,7 +61,7 @@ inline index_t linear(const Shape& shape, const Index& at) {
   return offset;
 }
 
-/// Moves `at` to the next point in row-major order; back to the origin after the last one.
+/// Advances `at` to the next point in row-major order; wraps to the origin after the last one.
 inline void advance(const Shape& shape, Index& at) {
   for (int axis = shape.ndim() - 1; axis >= 0; --axis) {
     if (++at[axis] < shape[axis]) return;
@@ -79,7 +79,7 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// The part that two boxes have in common; its count is zero if they have none.
+/// The intersection of two boxes; its count is zero if they are disjoint.
 Box intersect(const Box& a, const Box& b);
 
 /// Negative axes count from the end, as in NumPy. Throws ArgumentError when out of range.

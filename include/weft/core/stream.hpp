@@ -10,25 +10,24 @@ namespace weft {
 
 class Event;
 
-/// The queue that work on a device is ordered in. Each thread has one per device, on which all its
-/// kernels and copies run in the order they are issued. The streams of cpu and debug finish every
-/// piece of work before it returns, so there is nothing to wait for.
+/// A queue of work on a device. Each thread has one per device, on which its kernels and copies run
+/// in the order they are issued. On cpu and debug, work is complete when the call returns.
 class Stream {
  public:
   /// The stream on which this thread's work for `device` is issued.
   static Stream current(Device device);
-  /// One more, for work beside that of current(). Lives as long as its copies.
+  /// A further stream, whose work can overlap with that of current(). Lives as long as its copies.
   static Stream make(Device device);
 
   Device device() const { return device_; }
   /// A cudaStream_t for a GPU, null for other devices.
   void* handle() const { return handle_.get(); }
-  /// What is issued from now on begins after the event. Does not wait for it here.
+  /// Work issued from now on begins after the event. The host does not wait.
   void wait(const Event& event) const;
-  /// Returns when all work issued to the stream is done.
+  /// Blocks the host until all work issued to the stream is complete.
   void synchronize() const;
 
-  /// How often threads of this process have waited for a device, or would have, if debug were one.
+  /// How often threads of this process have waited for a device; counted for debug as for a GPU.
   static index_t host_waits();
 
  private:
@@ -39,11 +38,11 @@ class Stream {
   std::shared_ptr<void> handle_;
 };
 
-/// A point in a stream's work, for other streams to wait for. One that was never recorded, or on a
-/// device without streams, has always passed.
+/// A point in the work of a stream that other streams can wait for. An event that was never
+/// recorded, or is on a device without streams, has passed.
 class Event {
  public:
-  /// Marks the work issued to the stream so far, in place of what was marked before.
+  /// Marks the work issued to the stream so far; replaces an earlier mark.
   void record(const Stream& stream);
   bool passed() const;
   /// A cudaEvent_t, or null.
@@ -53,8 +52,8 @@ class Event {
   struct Deleter {
     void operator()(void* handle) const noexcept;
   };
-  std::unique_ptr<void, Deleter> handle_;  // made by the first record on a GPU
-  Device device_;                          // which it belongs to
+  std::unique_ptr<void, Deleter> handle_;  // created by the first record on a GPU
+  Device device_;                          // of the handle
 };
 
 }  // namespace weft

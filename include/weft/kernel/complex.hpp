@@ -4,9 +4,9 @@
 
 namespace weft {
 
-/// The complex number of kernels: laid out like std::complex, but its product is the four
-/// multiplications of the textbook. std::complex multiplies with a branch that recovers from NaN,
-/// which keeps loops from being vectorised.
+/// The complex number of kernels: laid out like std::complex, but multiplied by the textbook
+/// formula. The product of std::complex has a branch that recovers from NaN, which prevents
+/// vectorisation.
 template <class R>
 struct Complex {
   R re{};
@@ -39,11 +39,11 @@ struct KernelTypeOf<std::complex<R>> {
 };
 }  // namespace detail
 
-/// The type by which kernels see elements of type T.
+/// The type of elements of type T in kernels.
 template <class T>
 using KernelType = typename detail::KernelTypeOf<T>::type;
 
-/// Hands an array over to a kernel. Legal because both types are two reals in a row.
+/// Casts an array for a kernel. Both types are two consecutive reals.
 template <class T>
 KernelType<T>* kernel_cast(T* data) {
   return reinterpret_cast<KernelType<T>*>(data);

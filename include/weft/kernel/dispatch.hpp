@@ -8,14 +8,14 @@
 
 namespace weft {
 
-// The library's own callers get the tag of a level. What they call must not be mixed up by a linker
-// with what users' callers call.
+// Callers in the library get the tag of a level. The inline namespace keeps the linker from merging
+// them with instantiations in code of users.
 #if defined(WEFT_CPU_LEVELS)
 inline namespace with_levels {
 #endif
 
-/// Turns the run-time device into the tag that kernels are overloaded on, and calls f with it: the
-/// only switch over devices.
+/// Converts the run-time device into the tag that kernels are overloaded on, and calls f with it:
+/// the only switch over devices.
 template <class F>
 decltype(auto) dispatch(Device device, F&& f) {
   std::optional<detail::DebugAccess> open;

@@ -10,7 +10,7 @@
 
 #include <weft/kernel/cuda/for_each.cuh>
 
-/// What a lambda given to for_each or reduce is marked with, and a function that it calls.
+/// Attributes of lambdas for for_each and reduce, and of functions that they call.
 #define WEFT_KERNEL __device__
 #define WEFT_FUNCTION __host__ __device__
 #define WEFT_THIS_DEVICE ::weft::Cuda
@@ -30,8 +30,8 @@
 
 namespace weft {
 
-/// f(i) for 0 <= i < n. Calls must not depend on one another: they run in any order, in SIMD lanes
-/// and on several threads.
+/// Calls f(i) for 0 <= i < n. Calls must be independent: they run in any order, in SIMD lanes and
+/// on several threads.
 template <class F>
 void for_each(Cpu, index_t n, F f) {
   if (detail::threads_for(n) == 1) {
@@ -49,18 +49,18 @@ void transform(Cpu device, index_t n, T* out, F f, const In*... in) {
   for_each(device, n, [=](index_t i) { out[i] = f(in[i]...); });
 }
 
-/// f(y[i], z[i], in[i]...) for 0 <= i < n, which may change y[i] and z[i].
+/// Calls f(y[i], z[i], in[i]...) for 0 <= i < n, which may change y[i] and z[i].
 template <class T, class F, class... In>
 void update(Cpu device, index_t n, T* y, T* z, F f, const In*... in) {
   for_each(device, n, [=](index_t i) { f(y[i], z[i], in[i]...); });
 }
 
-/// f(o, i, k) for the points of [outer, n, inner], under the same contract.
+/// Calls f(o, i, k) for the points of [outer, n, inner], with the same contract.
 template <class F>
 void for_each(Cpu, index_t outer, index_t n, index_t inner, F f) {
   const int threads = detail::threads_for(outer * n * inner);
   if (inner == 1) {
-    // The innermost loop must be the long one, or nothing is left to vectorise.
+    // The innermost loop must be the long one to be vectorised.
     detail::share_rows(outer, n, threads, [=](index_t o, index_t begin, index_t end) {
 #pragma omp simd
       for (index_t i = begin; i < end; ++i) f(o, i, index_t{0});

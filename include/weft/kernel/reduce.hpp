@@ -18,8 +18,8 @@
 namespace weft {
 namespace detail {
 
-// Partial results per chunk and per lane are combined in a fixed order, and their number depends on
-// n alone: the result does not change with the number of threads or the width of SIMD registers.
+// Partial results per chunk and per lane are combined in a fixed order, and their number depends
+// only on n: the result does not change with the number of threads or the SIMD width.
 inline constexpr index_t reduce_chunks = 128;
 
 template <class A>
@@ -42,8 +42,8 @@ A reduce_range(index_t begin, index_t end, A identity, F f, Combine combine) {
   return lane[0];
 }
 
-/// out(line, combine over [0, n) of f(line, i)) for lines so long that threads share each of them:
-/// several at a time, as to start threads takes as long as many elements of a line.
+/// out(line, combine over [0, n) of f(line, i)) for lines so long that threads share each of them.
+/// Several lines at a time amortise the start of the threads.
 template <index_t together, class A, class F, class Combine, class Out>
 void reduce_long_lines(int threads, index_t lines, index_t n, A identity, F f, Combine combine,
                        Out out) {
@@ -66,7 +66,7 @@ void reduce_long_lines(int threads, index_t lines, index_t n, A identity, F f, C
   }
 }
 
-/// All of [0, n), where the chunks of a long line are shared by so many threads.
+/// Reduces [0, n); threads share the chunks of a long line.
 template <class A, class F, class Combine>
 A reduce_line(int threads, index_t n, A identity, F f, Combine combine) {
   if (n < parallel_grain) return reduce_range(0, n, identity, f, combine);
@@ -77,10 +77,10 @@ A reduce_line(int threads, index_t n, A identity, F f, Combine combine) {
   return result;
 }
 
-// A strip of neighbouring lines across memory is carried along together: rows are read in the order
-// they lie in memory, and the accumulators fill the SIMD lanes.
+// A strip of neighbouring lines is reduced together: rows are read in memory order, and the
+// accumulators fill the SIMD lanes. See array_bench and threads_bench.
 inline constexpr index_t strip_width = 64;
-/// Long lines of which there may be too few for all threads are cut into so many chunks.
+/// Long lines that may be too few for all threads are divided into this many chunks.
 inline constexpr index_t strip_chunks = 32;
 inline constexpr index_t few_lines = 1024;
 
@@ -101,7 +101,7 @@ StripOf<A> reduce_strip(index_t begin, index_t end, index_t width, A identity, F
   return strip;
 }
 
-/// The same of [0, n) in chunks, which are shared by so many threads.
+/// The same of [0, n) in chunks, which threads share.
 template <class A, class F, class Combine>
 StripOf<A> reduce_strip_in_chunks(int threads, index_t n, index_t width, A identity, F f,
                                   Combine combine) {
@@ -118,8 +118,8 @@ StripOf<A> reduce_strip_in_chunks(int threads, index_t n, index_t width, A ident
       combine);
 }
 
-/// job(0, threads of its own), ..., job(jobs - 1, threads of its own): several at a time on one
-/// thread each, or, if that would leave threads idle, one after the other on all of them.
+/// Runs job(i, threads) for all jobs: several at a time on one thread each, or, if that would leave
+/// threads idle, one after the other on all threads.
 template <class Job>
 void share_or_split_jobs(index_t jobs, int threads, bool can_split, Job job) {
   if (can_split && jobs < many_jobs * threads) {
@@ -131,20 +131,20 @@ void share_or_split_jobs(index_t jobs, int threads, bool can_split, Job job) {
 
 }  // namespace detail
 
-/// combine(f(0), f(1), ..., f(n-1)) starting from `identity`, in an order that depends on n alone.
-/// Calls of f must not depend on one another, as in for_each.
+/// combine(f(0), f(1), ..., f(n-1)) starting from `identity`, in an order that depends only on n.
+/// Calls of f must be independent, as in for_each.
 template <class A, class F, class Combine>
 A reduce(Cpu, index_t n, A identity, F f, Combine combine) {
   return detail::reduce_line(detail::threads_for(n), n, identity, f, combine);
 }
 
-/// The same into memory of the device, where it stays until somebody asks for it.
+/// The same with the result in memory of the device; the host does not wait.
 template <class A, class F, class Combine>
 void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out) {
   *out = reduce(device, n, identity, f, combine);
 }
 
-/// The same of f(first[i], in[i]...).
+/// The same for f(first[i], in[i]...).
 template <class A, class F, class Combine, class T, class... In>
 void reduce_into(Cpu device, index_t n, A identity, F f, Combine combine, A* out, const T* first,
                  const In*... in) {

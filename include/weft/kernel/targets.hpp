@@ -2,7 +2,7 @@
 
 namespace weft {
 
-/// Arrays that a kernel changes.
+/// Arrays that a kernel writes.
 template <class T, int count>
 struct Targets {
   T* at[count];

@@ -6,11 +6,11 @@
 
 namespace weft::detail {
 
-/// Throws a DeviceError with CUDA's own words unless `code` is success.
+/// Throws a DeviceError with CUDA's error text unless `code` is success.
 inline void cuda_check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) [[likely]]
     return;
-  cudaGetLastError();  // or the next launch would be blamed for it
+  cudaGetLastError();  // otherwise the next launch would report it
   throw DeviceError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
 }
 

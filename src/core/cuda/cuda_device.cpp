@@ -23,14 +23,14 @@
 namespace weft::detail {
 namespace {
 
-/// What a thread has on one GPU.
+/// Resources of a thread on one GPU.
 struct ThreadDevice {
   std::shared_ptr<void> stream;
   void* scratch = nullptr;
   void* scalars = nullptr;
 };
 
-// Room for results of kernels, in bytes.
+// Scratch memory for results of kernels, in bytes.
 constexpr std::size_t scalar_bytes = 256;
 constexpr std::size_t counter_bytes = 256;
 
@@ -41,7 +41,7 @@ std::shared_ptr<void> new_stream() {
   return {stream, [](void* each) { cudaStreamDestroy(static_cast<cudaStream_t>(each)); }};
 }
 
-/// By default the driver returns freed memory to the system at every synchronisation.
+/// Keeps freed memory: by default the driver returns it to the system at every synchronisation.
 void keep_freed_memory(int ordinal) {
   cudaMemPool_t pool = nullptr;
   cuda_check(cudaDeviceGetDefaultMemPool(&pool, ordinal), "cudaDeviceGetDefaultMemPool");
@@ -62,8 +62,8 @@ ThreadDevice make_thread_device(int ordinal) {
   return made;
 }
 
-/// What threads that have ended leave to those that begin. Never freed: at the end of the process
-/// the driver may be gone before.
+/// Resources of ended threads, for new ones. Never freed: at the end of the process the driver may
+/// be gone.
 struct ThreadDevicePool {
   std::mutex mutex;
   std::multimap<int, ThreadDevice> devices;
@@ -84,10 +84,10 @@ class ThreadDevices {
     heritage().devices.merge(mine_);
   }
 
-  /// Makes the GPU the thread's current one.
+  /// Makes the GPU current in this thread.
   ThreadDevice& get(int ordinal) {
     const auto found = mine_.find(ordinal);
-    // To look takes half as long as to set; but a thread's first GPU must be set.
+    // cudaGetDevice takes half as long as cudaSetDevice; but the first GPU of a thread must be set.
     int current = -1;
     if (found == mine_.end() || cudaGetDevice(&current) != cudaSuccess || current != ordinal) {
       cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
@@ -115,7 +115,7 @@ cudaStream_t stream_on(Device device) {
   return static_cast<cudaStream_t>(thread_device(device.ordinal).stream.get());
 }
 
-/// Guards, and the threads that made them.
+/// Guards and their threads.
 struct WaitGuards {
   std::mutex mutex;
   std::vector<std::pair<std::thread::id, WaitGuard*>> all;
@@ -135,7 +135,7 @@ WaitGuards& wait_guards() {
   return instance;
 }
 
-/// All waits of the host for a GPU are here.
+/// The only place where the host waits for a GPU.
 void wait_for(cudaStream_t stream) {
   count_host_wait();
   const std::vector<WaitGuard*> guards = wait_guards().of_this_thread();
@@ -154,12 +154,12 @@ void wait_for(cudaStream_t stream) {
     for (WaitGuard* guard : guards) guard->check(waited);
     if (waited > std::chrono::milliseconds(10)) std::this_thread::yield();
   }
-  // What was waited for may have ended because it was broken off.
+  // The work may have ended because it was aborted.
   for (WaitGuard* guard : guards) guard->check(waited);
 }
 
 void to_host(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
-  // Through pinned memory: the driver would wait for pageable memory where no guard can look.
+  // Through pinned memory: with pageable memory, the driver waits without checking the guards.
   constexpr std::size_t small = std::size_t{64} << 10;
   if (bytes <= small) {
     thread_local PinnedBuffer landing(small);
@@ -174,12 +174,12 @@ void to_host(void* to, const void* from, std::size_t bytes, cudaStream_t stream)
   cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
-/// The source is free to change when this returns, though the bytes may still be on their way.
+/// The source may be changed when this returns, even if the copy is still in progress.
 void from_host(void* to, const void* from, std::size_t bytes, Device gpu) {
   constexpr std::size_t chunk = std::size_t{4} << 20;
-  constexpr std::size_t most_under_way = 16 * chunk;  // or all of it would be pinned
+  constexpr std::size_t max_in_progress = 16 * chunk;  // limits the pinned memory
   for (std::size_t done = 0; done < bytes; done += chunk) {
-    if (done > 0 && done % most_under_way == 0) wait_for(stream_on(gpu));
+    if (done > 0 && done % max_in_progress == 0) wait_for(stream_on(gpu));
     const std::size_t now = std::min(chunk, bytes - done);
     PinnedBuffer staged(now);
     std::memcpy(staged.data(), static_cast<const std::byte*>(from) + done, now);
@@ -300,7 +300,7 @@ void cuda_release(Device device, void* data) noexcept {
   try {
     cudaFreeAsync(data, stream_on(device));
   } catch (const DeviceError&) {
-    // Without a device there is nothing to give back.
+    // Without a device there is nothing to release.
   }
 }
 
@@ -330,7 +330,7 @@ void cuda_copy_pinned(void* to, const void* from, std::size_t bytes, Device gpu)
 
 namespace {
 
-/// A graph would remember staging memory that others use by the time it is launched.
+/// A graph would refer to staging memory that is reused before the graph is launched.
 void require_not_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   cuda_check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");

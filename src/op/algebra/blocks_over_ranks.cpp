@@ -168,9 +168,8 @@ std::string error_in(const Operators<D, R>& mine, const char* who, bool same_dom
     for (const Layout& layout : {a.domain(), a.range()}) {
       if (layout.comm().size() > 1) {
         return fmt::format(
-            "{}: {} is on {}, but only operators on local layouts can be put "
-            "together over a communicator",
-            who, a.name(), to_string(layout));
+            "{}: {} is on {}, but over a communicator all operators must be on local layouts", who,
+            a.name(), to_string(layout));
       }
       if (!(layout.device() == mine.front().domain().device())) {
         return fmt::format("{}: {} is on {}, but {} is on {}", who, a.name(),

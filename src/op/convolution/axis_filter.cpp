@@ -5,9 +5,9 @@
 #include <weft/kernel/dispatch.hpp>
 
 #include "op/axis_extents.hpp"
+#include "op/axis_layout.hpp"
 #include "op/convolution/axis_filter_kernels.hpp"
 #include "op/to_device.hpp"
-#include "op/whole_axis.hpp"
 
 #include <optional>
 #include <utility>
@@ -26,7 +26,7 @@ class FilterPass {
         first_(rows.first),
         vary_(rows.vary),
         coefficients_(to_device<T>(rows.coefficients, layout.device())) {
-    if (is_whole(layout, axis)) return;
+    if (is_undistributed(layout, axis)) return;
     std::vector<AxisPadding> widths(static_cast<std::size_t>(layout.ndim()));
     widths[static_cast<std::size_t>(axis)] = {first_, taps_ - 1 - first_};
     exchange_.emplace(layout, widths);

@@ -1,5 +1,7 @@
 #pragma once
 
+// Products with banded matrices along an axis, for axis_filter.cpp.
+
 #include <weft/core/shape.hpp>
 
 namespace weft::kernels {

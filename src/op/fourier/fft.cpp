@@ -10,11 +10,11 @@
 
 #include "array/plan_agreement.hpp"
 #include "core/option_checks.hpp"
+#include "op/axis_layout.hpp"
 #include "op/basic/rearrange.hpp"
 #include "op/fourier/fft_options.hpp"
 #include "op/fourier/fourier_plan.hpp"
 #include "op/fourier/local_fft.hpp"
-#include "op/whole_axis.hpp"
 
 #include <fmt/format.h>
 
@@ -27,8 +27,8 @@ namespace {
 using detail::FftAxis;
 using Axes = std::vector<FftAxis>;
 
-Layout resized(Layout layout, const Axes& axes) {
-  for (const FftAxis& axis : axes) layout = detail::resized(layout, axis.axis, axis.count());
+Layout resize_axes(Layout layout, const Axes& axes) {
+  for (const FftAxis& axis : axes) layout = detail::resize_axis(layout, axis.axis, axis.count());
   return layout;
 }
 
@@ -39,7 +39,7 @@ LinearOperator<T> pad_and_shift(const Layout& layout, const Axes& axes) {
   std::vector<std::vector<detail::Run>> runs(static_cast<std::size_t>(layout.ndim()));
   for (const FftAxis& axis : axes) {
     const index_t n = layout.shape()[axis.axis];
-    range = detail::resized(range, axis.axis, axis.nfft);
+    range = detail::resize_axis(range, axis.axis, axis.nfft);
     runs[static_cast<std::size_t>(axis.axis)] =
         detail::rotation(n, axis.ifftshift ? n / 2 : 0, axis.nfft);
   }
@@ -63,7 +63,7 @@ LinearOperator<T> shift_to_center(const Layout& layout, const Axes& axes) {
 Axes take_local(Axes& pending, const Layout& layout) {
   const auto first = std::stable_partition(
       pending.begin(), pending.end(),
-      [&](const FftAxis& axis) { return !detail::is_whole(layout, axis.axis); });
+      [&](const FftAxis& axis) { return !detail::is_undistributed(layout, axis.axis); });
   Axes local(first, pending.end());
   pending.erase(first, pending.end());
   return local;
@@ -95,7 +95,7 @@ template <Scalar F>
 LinearOperator<F, Spectrum<F>> real_step(const Layout& layout, const FftAxis& axis,
                                          FftPlanning planning) {
   LinearOperator<F> before = identity<F>(layout);
-  if (!detail::is_whole(layout, axis.axis)) {
+  if (!detail::is_undistributed(layout, axis.axis)) {
     before = redistribute<F>(layout, detail::gather_axis(layout, axis.axis));
   }
   before = pad_and_shift<F>(before.range(), {axis}) * before;
@@ -170,7 +170,7 @@ LinearOperator<D, Spectrum<D>> make_fft(const Layout& layout, const FftNdOptions
   const double factor = factor_of(options.norm, elements);
   auto steps = all_steps<D>(layout, axes, options.planning);
   if (!options.transposed) {
-    steps = redistribute<Spectrum<D>>(steps.range(), resized(layout, axes)) * steps;
+    steps = redistribute<Spectrum<D>>(steps.range(), resize_axes(layout, axes)) * steps;
   }
   std::optional<Real<D>> normal;
   if (is_injective) normal = static_cast<Real<D>>(elements * factor * factor);

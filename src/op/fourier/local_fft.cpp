@@ -5,9 +5,9 @@
 #include <weft/kernel/dispatch.hpp>
 
 #include "op/axis_extents.hpp"
+#include "op/axis_layout.hpp"
 #include "op/fourier/fourier_plan.hpp"
 #include "op/fourier/local_fft_kernels.hpp"
-#include "op/whole_axis.hpp"
 
 #include <fmt/format.h>
 
@@ -134,7 +134,7 @@ LinearOperator<C> local_fft(const Layout& layout, const std::vector<int>& axes,
 template <Scalar F>
 LinearOperator<F, Spectrum<F>> local_real_fft(const Layout& layout, int axis,
                                               FftPlanning planning) {
-  const Layout range = resized(layout, axis, layout.shape()[axis] / 2 + 1);
+  const Layout range = resize_axis(layout, axis, layout.shape()[axis] / 2 + 1);
   return make_operator<LocalRealFft<F>>(layout, range, axis, planning);
 }
 

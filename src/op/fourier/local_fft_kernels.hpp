@@ -1,5 +1,7 @@
 #pragma once
 
+// Weights of half spectra, for local_fft.cpp.
+
 #include <weft/core/shape.hpp>
 #include <weft/kernel/complex.hpp>
 

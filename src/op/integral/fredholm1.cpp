@@ -87,13 +87,14 @@ LinearOperator<T> fredholm1(DistributedArray<T> kernel, const Fredholm1Options& 
       "fredholm1", {&layout}, dtype_of<T>,
       fmt::format("nz {}{}", options.nz, options.replicated ? ", replicated" : ""));
   require(!layout.is_stack() && layout.ndim() == 3,
-          "fredholm1: a kernel has three axes (slices, nx, ny), but G is {}", to_string(layout));
+          "fredholm1: expected a kernel with three axes (slices, nx, ny), but G is {}",
+          to_string(layout));
   require(options.nz >= 0, "fredholm1: nz must not be negative, got {}", options.nz);
   const Shape& shape = layout.shape();
   for (int rank = 0; rank < layout.comm().size(); ++rank) {
     const Shape& local = layout.box(rank).shape;
     require(local[1] == shape[1] && local[2] == shape[2],
-            "fredholm1: only slices may be cut, but G is {}", to_string(layout));
+            "fredholm1: G may be distributed along its slices only, but is {}", to_string(layout));
   }
   const auto vectors = [&](index_t rows) {
     const Shape global{shape[0], rows, options.nz};

@@ -42,7 +42,7 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel,
                       const MdcOptions& options) {
   const Layout& model = of_model.domain();
   require(!model.is_stack() && model.ndim() == 3,
-          "mdc: a model has three axes (times, ny, nv), but the transform takes {}",
+          "mdc: expected a model with three axes (times, ny, nv), but the transform has domain {}",
           to_string(model));
   if (!options.prescaled) {
     detail::require_positive(options.dt, "mdc", "dt");
@@ -61,7 +61,7 @@ LinearOperator<R> mdc(DistributedArray<std::complex<R>> kernel, const MdcTimes& 
                       const MdcOptions& options) {
   const Layout& layout = kernel.layout();
   require(!layout.is_stack() && layout.ndim() == 3,
-          "mdc: a kernel has three axes (frequencies, nx, ny), but this one is {}",
+          "mdc: expected a kernel with three axes (frequencies, nx, ny), but G is {}",
           to_string(layout));
   require(times.nt > 0 && times.nv > 0, "mdc: nt and nv must be positive, got {} and {}", times.nt,
           times.nv);

@@ -1,3 +1,6 @@
+// Products with matrices whose blocks stay on their ranks: local products by gemm.hpp,
+// communication by matrix_side.hpp.
+
 #include <weft/op/matrix/matrix_mult.hpp>
 
 #include <weft/array/layout_transforms.hpp>
@@ -79,7 +82,7 @@ class MatrixMult final : public OperatorNode<T> {
 
 void require_matrix(const Layout& layout) {
   require(!layout.is_stack() && layout.ndim() == 2,
-          "matrix_mult: a matrix has two axes, but A is {}", to_string(layout));
+          "matrix_mult: expected a matrix with two axes, but A is {}", to_string(layout));
 }
 
 /// A layout whose first axis is distributed as an axis of A. Ranks at the same position along that
@@ -102,6 +105,7 @@ Layout vectors_along(const Layout& matrix, int axis, const Shape& shape) {
   return Layout::scatter(matrix.comm(), shape).on(matrix.device()).within(lines, extents);
 }
 
+/// The shape [extent, other...].
 Shape with_first(index_t extent, const Shape& other) {
   std::vector<index_t> extents{extent};
   extents.insert(extents.end(), other.begin(), other.end());
@@ -132,7 +136,7 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const MatrixMultOption
 
   const int ranks = layout.comm().size();
   require(layout.grid()[0] == ranks || layout.grid()[1] == ranks,
-          "matrix_mult: scattered is for a matrix that is cut along one axis over all ranks, but "
+          "matrix_mult: scattered requires a matrix distributed along one axis over all ranks, but "
           "A is {}",
           to_string(layout));
   const auto even = [&](const Shape& shape) {
@@ -158,8 +162,8 @@ LinearOperator<T> matrix_mult(DistributedArray<T> matrix, const Layout& model,
           detail::difference("A is", layout, "the model is", model));
   for (int rank = 0; rank < model.comm().size(); ++rank) {
     require(model.box(rank).shape[axis] == model.shape()[axis],
-            "matrix_mult along axis {}, which is cut: the model is {}; redistribute it, or use a "
-            "matrix that is cut along its columns",
+            "matrix_mult along axis {}: the axis is distributed, the model is {}; redistribute the "
+            "model, or distribute the matrix along its columns",
             axis, to_string(model));
   }
   const Layout range = recut(model, axis, [&](std::span<const index_t>) -> std::vector<index_t> {

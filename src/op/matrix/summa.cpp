@@ -1,3 +1,6 @@
+// The SUMMA algorithm: products with panels of a matrix distributed along both axes, local products
+// by gemm.hpp.
+
 #include <weft/op/matrix/matrix_mult.hpp>
 
 #include <weft/array/layout_transforms.hpp>
@@ -142,8 +145,8 @@ LinearOperator<T> summa(DistributedArray<T> matrix, const SummaOptions& options)
   const Layout layout = matrix.layout();
   detail::agree_on_plan("summa", {&layout}, dtype_of<T>,
                         fmt::format("{} columns", options.columns));
-  require(!layout.is_stack() && layout.ndim() == 2, "summa: a matrix has two axes, but A is {}",
-          to_string(layout));
+  require(!layout.is_stack() && layout.ndim() == 2,
+          "summa: expected a matrix with two axes, but A is {}", to_string(layout));
   require(options.columns >= 0, "summa: columns must not be negative, got {}", options.columns);
   const Layout range = recut_evenly(layout, 1, options.columns);
   const Layout domain = recut_evenly(range, 0, layout.shape()[1]);

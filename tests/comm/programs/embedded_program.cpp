@@ -1,5 +1,5 @@
-// What lost_rank_test runs as MPI jobs of programs that use MPI themselves. The first argument says
-// what happens.
+// A program that uses MPI itself, run as an MPI job by lost_rank_test. The first argument selects
+// the scenario.
 
 #include <weft/comm/launch.hpp>
 #include <weft/core/buffer.hpp>
@@ -22,7 +22,7 @@ bool is_last(const Comm& world) { return world.rank() == world.size() - 1; }
 
 void sleep(int seconds) { std::this_thread::sleep_for(std::chrono::seconds(seconds)); }
 
-/// Weft is lent a communicator, and the last rank does not come.
+/// Weft uses a communicator of the program, and the last rank does not enter the call.
 int lose_last() {
   const Comm world = borrow_world();
   world.barrier();
@@ -44,7 +44,7 @@ int be_late_after_launch(int argc, char** argv) {
   return code;
 }
 
-/// The last rank makes a mistake while it is part of a communicator where it has another number.
+/// The last rank fails in a communicator in which it has a different rank.
 int fault_in_a_part() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -62,7 +62,7 @@ int stop_this_process(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-/// The last rank is stopped in MPI_Finalize, which first frees what is kept with MPI_COMM_SELF.
+/// The last rank is stopped in MPI_Finalize, which first deletes the attributes of MPI_COMM_SELF.
 int stop_in_finalize(int argc, char** argv) {
   return weft::launch(argc, argv, [](const Comm& world) {
     if (!is_last(world)) return;
@@ -77,7 +77,7 @@ int stop_in_finalize(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string what = argv[1];
   if (what == "stop_in_finalize") return stop_in_finalize(argc, argv);
-  // Without threads: Weft makes do with that.
+  // MPI without thread support is enough for Weft.
   MPI_Init(&argc, &argv);
   const int code = what == "lose_last"         ? lose_last()
                    : what == "fault_in_a_part" ? fault_in_a_part()

@@ -1,5 +1,4 @@
-// What launch_test runs as a process of its own: the first argument that Weft leaves says what the
-// ranks do.
+// Run by launch_test as a process. The first argument that Weft leaves selects what ranks do.
 
 #include <weft/comm/launch.hpp>
 #include <weft/comm/print.hpp>
@@ -36,7 +35,7 @@ int fail_alone(const Comm& world) {
   return 0;
 }
 
-/// The last rank fails with a message on its way that nobody sends.
+/// The last rank fails with a receive in progress that no rank sends to.
 int fail_expecting(const Comm& world) {
   std::vector<double> room(100);
   weft::Request request;
@@ -48,7 +47,7 @@ int fail_expecting(const Comm& world) {
   return 0;
 }
 
-/// The last rank fails when the others have nothing more to do with it.
+/// The last rank fails after its last call with the others.
 int fail_at_the_end(const Comm& world) {
   world.barrier();
   if (world.rank() == world.size() - 1) throw std::runtime_error("the sky is falling");
@@ -68,7 +67,7 @@ int give_up(const Comm& world) {
   return 0;
 }
 
-/// The last rank waits for a message that comes too late.
+/// The last rank waits for a message that arrives too late.
 int come_late(const Comm& world) {
   int number = 0;
   if (world.rank() == world.size() - 1) world.recv(weft::BufferRef(&number, 1), 0);
@@ -83,7 +82,7 @@ std::string fail_to_read(const std::vector<std::string>&) {
 
 int return_rank(const Comm& world) { return 10 + world.rank(); }
 
-/// The rest of argv is what the program was given, not copies of it.
+/// The rest of argv holds the original pointers, not copies.
 bool keeps_pointers(int argc, char** argv, const std::vector<char*>& before) {
   std::size_t next = 0;
   for (int i = 0; i < argc; ++i, ++next) {

@@ -1,5 +1,5 @@
-// What lost_rank_test runs as an MPI job: the first argument says what becomes of the last rank,
-// and what the others do meanwhile.
+// Run by lost_rank_test as an MPI job. The first argument selects what the last rank and the others
+// do.
 
 #include <weft/comm/launch.hpp>
 #include <weft/comm/message_batch.hpp>
@@ -25,7 +25,7 @@ bool is_last(const Comm& world) { return world.rank() == world.size() - 1; }
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-/// The others wait for the last rank in a collective, which it does not enter.
+/// The others wait in a collective that the last rank does not enter.
 void lose_last(const Comm& world, const std::function<void()>& lose) {
   world.barrier();
   if (is_last(world)) {
@@ -53,7 +53,7 @@ void return_before_receiving(const Comm& world) {
   if (world.rank() == 0) world.send(much, world.size() - 1);
 }
 
-/// A communicator that the last rank has freed by the time it is found to be missing.
+/// The last rank has freed the communicator in which it is missing.
 void return_from_a_part(const Comm& world) {
   const Comm part = world.split(0, -world.rank());
   part.barrier();
@@ -70,7 +70,7 @@ void stop(const Comm& world) {
   lose_last(world, [] { std::raise(SIGSTOP); });
 }
 
-/// The last rank is stopped when it has begun a call that needs it to the end.
+/// The last rank is stopped in a call that needs it.
 void stop_in_a_call(const Comm& world) {
   std::vector<double> much(1'000'000);
   world.barrier();
@@ -113,8 +113,8 @@ void fail_together(const Comm& world) {
   world.barrier();
 }
 
-/// The last rank has a receive under way when an error gives up its send, whose memory is then
-/// gone. It catches the error, and goes on with the receive.
+/// An error abandons a send of the last rank, whose memory is then released, while a receive is in
+/// progress. The rank catches the error and continues with the receive.
 void abandon_a_send(const Comm& world, const std::function<void(weft::Request)>& go_on) {
   double number = 0;
   if (is_last(world)) {
@@ -144,7 +144,7 @@ void drop_after_an_abandoned_send(const Comm& world) {
   abandon_a_send(world, [](const weft::Request&) {});
 }
 
-/// The last rank is done; the others compute for longer than a rank may wait, then go on without
+/// The last rank is done; the others compute for longer than a rank may wait, then continue without
 /// it.
 void finish_early(const Comm& world) {
   const Comm others = world.split(is_last(world) ? -1 : 0, world.rank());
@@ -153,7 +153,7 @@ void finish_early(const Comm& world) {
   others.barrier();
 }
 
-/// The last rank has done its part in a call that the others still wait in.
+/// The last rank has completed a call in which the others still wait.
 void contribute_and_finish(const Comm& world) {
   const std::array<double, 1> mine = {1.0};
   std::vector<double> all(static_cast<std::size_t>(world.size()));

@@ -1,6 +1,5 @@
-// What ranks see when a peer of theirs does not come, or dies, in a call of NCCL. Started by mpirun
-// with one of the words `late` and `dead`; exits with 0 if rank 0 saw what it should, 77 without a
-// GPU.
+// Errors of ranks when a peer is missing or dies in an NCCL call. Started by mpirun with the
+// argument `late` or `dead`; exits with 0 if rank 0 got the expected error, 77 without a GPU.
 
 #include <weft/weft.hpp>
 
@@ -17,13 +16,13 @@ namespace {
 
 constexpr int skipped = 77;
 
-/// Ends this process at once: with a rank lost, MPI would wait for it in vain.
+/// Ends this process at once: MPI would wait for the lost rank.
 [[noreturn]] void leave(int rank, bool right, const std::string& what) {
   std::fprintf(stderr, "rank %d %s: %s\n", rank, right ? "as it should" : "WRONG", what.c_str());
   std::_Exit(right ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/// Sums on the GPU and looks at the result, which is where a lost peer shows.
+/// Sums on the GPU and reads the result, which is where a lost peer is detected.
 double total(const Comm& comm, Buffer<double>& data) {
   double value = 1;
   copy_bytes(data.data(), data.device(), &value, Device::cpu(), sizeof(value));
@@ -45,7 +44,7 @@ template <class Expected>
   } catch (const std::exception& error) {
     seen = error.what();
   }
-  // Once broken, it stays so, and says the same.
+  // A broken communicator keeps throwing the same error.
   std::string again;
   try {
     comm.allreduce(data);
@@ -62,7 +61,7 @@ template <class Expected>
 
 int main(int argc, char** argv) {
   if (device_count(DeviceKind::cuda) == 0) {
-    std::fprintf(stderr, "skipped: there is no GPU\n");  // what CTest looks for
+    std::fprintf(stderr, "skipped: there is no GPU\n");  // matched by CTest
     return skipped;
   }
   setenv("WEFT_DEVICE_COMM", "nccl", 1);

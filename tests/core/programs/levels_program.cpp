@@ -1,6 +1,5 @@
-// What levels_test runs as a process of its own, at each level of the processor: computes what is
-// promised to have the same bits at all of them, and prints a number for each result that tells its
-// bits.
+// Run by levels_test as a process at each CPU level: computes results that must have the same bits
+// at all levels, and prints a hash of each.
 
 #include <weft/weft.hpp>
 
@@ -118,7 +117,7 @@ void all(const Comm& world, const std::string& type) {
   vectors<T>(results, type, Layout::scatter(world, {41, 2111}));
   operators<T>(results, type, Layout::scatter(world, {41, 2111}));
   solvers<T>(results, type, Layout::scatter(world, {41, 211}));
-  // Outputs that caches cannot keep are written past them.
+  // Outputs larger than the caches are written with non-temporal stores.
   operators<T>(results, type + ".large", Layout::replicated(world, {1100, 2000}));
 }
 

@@ -1,6 +1,6 @@
-// Chaos: a failure is everybody's, whatever fails and whenever. See options.cpp for how to use it.
+// Chaos tests: whatever fails and whenever, all ranks must learn of it. See options.cpp for usage.
 
-#include "faults/chaos/judge.hpp"
+#include "faults/chaos/evaluate.hpp"
 #include "faults/chaos/options.hpp"
 #include "faults/chaos/run.hpp"
 #include "faults/support/process.hpp"
@@ -23,10 +23,10 @@ using namespace weft::chaos;
 using weft::faults::Ended;
 using weft::faults::now;
 
-constexpr double deadline = 1.0;  // where a rank is stopped
+constexpr double deadline = 1.0;  // for runs in which a rank is stopped
 constexpr double hung_after = 15.0;
 
-/// What came of all runs with one action.
+/// Results of all runs with one action.
 struct Tally {
   int passed = 0;
   int failed = 0;
@@ -38,7 +38,7 @@ Plan plan_of(const Options& options, std::uint64_t seed) {
 }
 
 #ifdef WEFT_TEST_MPIEXEC
-/// Becomes the launcher of an MPI job of this program.
+/// Replaces this process by the launcher of an MPI job of this program.
 int start_job(const Options& options, std::uint64_t seed, const std::string& record) {
   const std::string command = fmt::format(
       "exec {} -n {} {} {} --play {}", WEFT_TEST_MPIEXEC, options.ranks,
@@ -78,17 +78,17 @@ int drive(const Options& options) {
        options.seconds > 0 ? now() < end : seed < options.end_seed; ++seed) {
     const Plan plan = plan_of(options, seed);
     const Ended ended = run_seed(options, plan, record);
-    const std::string complaint = judge(plan, options.mpi, deadline, *record, ended);
+    const std::string error = evaluate(plan, options.mpi, deadline, *record, ended);
     Tally& tally = tallies[static_cast<std::size_t>(plan.action)];
-    ++(complaint.empty() ? tally.passed : tally.failed);
+    ++(error.empty() ? tally.passed : tally.failed);
     if (record->fault_at != 0) {
       tally.slowest =
           std::max(tally.slowest, static_cast<double>(ended.at - record->fault_at) * 1e-9);
     }
-    if (complaint.empty()) continue;
+    if (error.empty()) continue;
     failing.push_back(seed);
     fmt::print("seed {} ({}, rank {}): {}\n  again: weft_chaos {}\n", seed, to_string(plan.action),
-               plan.culprit, complaint, repeat(options, seed));
+               plan.culprit, error, repeat(options, seed));
     std::fflush(stdout);
   }
 
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     SharedRecord record(options.record);
     return run_plan(plan_of(options, options.first_seed), true, *record);
   }
-  // Whoever started this is no launcher of what it starts; and one core is enough for a rank.
+  // Hide the launcher of this process from the runs; one core per rank is enough.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "PMIX_RANK"}) {
     unsetenv(name);
   }

@@ -17,15 +17,15 @@ constexpr const char* usage =
     "weft_chaos --threads RANKS | --mpi RANKS  [--seeds FIRST:END] [--seconds S]\n"
     "           [--actions NAME,...]\n"
     "\n"
-    "Runs one seed after the other: ranks make random calls, one of them fails, and all must end\n"
-    "in time, with its number and reason and without wrong data. With --seconds, goes on to new\n"
-    "seeds until the time is over. The last line is 'N passed, M failed'.\n"
+    "Runs one seed after the other: ranks make random calls, one rank fails, and all ranks must\n"
+    "end in time, name that rank and its reason, and never return wrong data. With --seconds,\n"
+    "runs further seeds until the time is over. The last line is 'N passed, M failed'.\n"
     "\n"
     "Actions: none throw sleep return abort exit quit stop no_memory other_count other_root\n"
     "other_kind drop\n";
 
-[[noreturn]] void refuse(const std::string& complaint) {
-  fmt::print(stderr, "weft_chaos: {}\n{}", complaint, usage);
+[[noreturn]] void refuse(const std::string& error) {
+  fmt::print(stderr, "weft_chaos: {}\n{}", error, usage);
   std::exit(2);
 }
 
@@ -36,7 +36,7 @@ T number(const std::string& text) {
     const double value = std::stod(text, &end);
     if (end == text.size() && value >= 0) return static_cast<T>(value);
   } catch (const std::logic_error&) {
-    // Said below.
+    // Refused below.
   }
   refuse("'" + text + "' is not a number");
 }
@@ -46,7 +46,7 @@ std::vector<Action> read_actions(std::string_view names) {
   while (!names.empty()) {
     const std::string_view name = names.substr(0, names.find(','));
     const auto action = action_named(name);
-    if (!action) refuse(fmt::format("there is no action '{}'", name));
+    if (!action) refuse(fmt::format("unknown action '{}'", name));
     actions.push_back(*action);
     names.remove_prefix(std::min(names.size(), name.size() + 1));
   }
@@ -93,13 +93,13 @@ Options read_options(int argc, char** argv) {
       options.plays = true;
       options.record = value;
     } else {
-      refuse("what is " + name + "?");
+      refuse("unknown option " + name);
     }
   }
-  if (options.ranks < 2 || options.ranks > most_ranks) refuse("2 to 64 ranks, please");
+  if (options.ranks < 2 || options.ranks > max_ranks) refuse("ranks must be 2 to 64");
   if (options.end_seed <= options.first_seed) {
-    if (options.seconds == 0) refuse("which seeds?");
-    // New ones each time.
+    if (options.seconds == 0) refuse("--seeds is missing");
+    // New seeds in each run.
     options.first_seed = static_cast<std::uint64_t>(
         std::chrono::system_clock::now().time_since_epoch() / std::chrono::seconds(1));
   }

@@ -13,16 +13,16 @@ struct Options {
   bool mpi = false;
   std::uint64_t first_seed = 0;
   std::uint64_t end_seed = 0;
-  double seconds = 0;  // 0: all seeds; else as many from the first on as there is time for
+  double seconds = 0;  // 0: all seeds; otherwise as many as fit into this time
   std::vector<Action> actions;
-  /// As a rank of an MPI job, in place of driving one.
+  /// This process is a rank of an MPI job, not the driver.
   bool plays = false;
   std::string record;
 };
 
-/// Ends the program with a usage message where they make no sense.
+/// Ends the program with a usage message if they are invalid.
 Options read_options(int argc, char** argv);
-/// The arguments that run one seed again.
+/// The arguments that repeat one seed.
 std::string repeat(const Options& options, std::uint64_t seed);
 
 }  // namespace weft::chaos

@@ -16,11 +16,11 @@ constexpr std::array<std::string_view, actions> names = {
 
 Step random_step(Random& random, int ranks) {
   Step step;
-  // More of those that stay under way.
+  // Nonblocking calls more often.
   constexpr int first_begun = static_cast<int>(StepKind::begin_allreduce);
   step.kind = static_cast<StepKind>(random.below(3) == 0 ? first_begun + random.below(4)
                                                          : random.below(step_kinds));
-  // From what travels in the announcement of a call to what takes a while to add.
+  // From data that fits a slot to data that takes a while to add.
   const int size = random.below(4);
   step.count = size == 0 ? 1 + random.below(8) : 1 + random.below(size == 3 ? 20'000 : 500);
   step.root = random.below(ranks);
@@ -60,7 +60,7 @@ Plan make_plan(std::uint64_t seed, int ranks, bool mpi, const std::vector<Action
   for (int i = 0; i < steps; ++i) plan.steps.push_back(random_step(random, ranks));
   plan.fault_step = random.below(steps);
   plan.variation = random.below(1000);
-  if (plan.fault_step > 0 && random.below(2) == 0) {  // a call that has hardly begun
+  if (plan.fault_step > 0 && random.below(2) == 0) {  // a call that has just begun
     plan.steps[static_cast<std::size_t>(plan.fault_step) - 1].kind =
         static_cast<StepKind>(static_cast<int>(StepKind::begin_allreduce) + random.below(4));
   }

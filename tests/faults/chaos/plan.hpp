@@ -1,6 +1,7 @@
 #pragma once
 
-// What the ranks of one run do, which of them fails, when and how: all of it follows from a seed.
+// The plan of a run: the calls of its ranks, and which of them fails, when and how. It follows from
+// a seed.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +11,7 @@
 
 namespace weft::chaos {
 
-/// Small, and the same everywhere.
+/// A small generator with the same values on all machines.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -27,23 +28,23 @@ enum class StepKind : int {
   broadcast,
   allreduce,
   reduce,
-  gather,  // up to here, ranks can disagree about them
+  gather,  // up to here, ranks can make different calls
   reduce_scatter,
   all_gather,
   scatter,
   all_to_all,
   ring,   // sendrecv
   group,  // messages between all pairs
-  part,   // an allreduce in a communicator split off
+  part,   // an allreduce in a split communicator
   agree,
   sum,  // of an array
   redistribute,
   halo,
-  begin_allreduce,  // and leave it under way
+  begin_allreduce,  // without completing it
   begin_gather,
   begin_ring,
   begin_halo,
-  complete,  // the oldest of those under way
+  complete,  // the oldest call in progress
 };
 inline constexpr int step_kinds = static_cast<int>(StepKind::complete) + 1;
 
@@ -56,19 +57,19 @@ struct Step {
 
 /// How a rank fails.
 enum class Action : int {
-  none,  // it does not
+  none,  // no failure
   throw_error,
-  sleep_throw,  // it lets the others wait for a while, then throws
+  sleep_throw,  // lets the others wait, then throws
   return_early,
-  abort,        // Comm::abort, and goes on
+  abort,        // Comm::abort, and continues
   exit,         // std::exit
   quit,         // _exit
   stop,         // stops its process (MPI)
   no_memory,    // one of its next allocations fails
-  other_count,  // it makes another call than the others
+  other_count,  // makes a different call
   other_root,
   other_kind,
-  drop_request,  // it aborts and returns, and the others drop a request that therefore fails
+  drop_request,  // aborts and returns; the others drop a request that fails
 };
 inline constexpr int actions = static_cast<int>(Action::drop_request) + 1;
 
@@ -78,7 +79,7 @@ std::optional<Action> action_named(std::string_view name);
 struct Plan {
   std::uint64_t seed = 0;
   int ranks = 1;
-  bool checking = false;  // calls are compared before they are made
+  bool checking = false;  // checked calls
   std::vector<Step> steps;
   Action action = Action::none;
   int culprit = 0;
@@ -86,11 +87,11 @@ struct Plan {
   int variation = 0;  // of the action
 };
 
-/// On MPI, calls that differ are compared before they are made: the library would not survive them.
+/// On MPI, plans with different calls use checked calls: the library would crash.
 Plan make_plan(std::uint64_t seed, int ranks, bool mpi, const std::vector<Action>& allowed);
 bool disagrees(Action action);
 
-/// What the rank that fails says.
+/// The error text of the failing rank.
 std::string reason_of(const Plan& plan);
 
 }  // namespace weft::chaos

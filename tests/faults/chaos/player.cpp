@@ -19,7 +19,7 @@ using Values = std::vector<double>;
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
-/// A small whole number, so that sums of them are exact.
+/// A small integer, so that sums of them are exact.
 double value(int rank, std::size_t i, int salt) {
   return static_cast<double>((rank + 1) * (static_cast<int>(i % 13) + 1) + salt % 7);
 }
@@ -192,7 +192,7 @@ void Player::finish() {
 
 void Player::complete_oldest() {
   if (under_way_.empty()) return;
-  // Taken out first: where it fails, it is gone.
+  // Removed first, so that it is gone if it fails.
   const std::unique_ptr<Pending> oldest = std::move(under_way_.front());
   under_way_.pop_front();
   oldest->complete();

@@ -10,26 +10,26 @@
 
 namespace weft::chaos {
 
-/// A call was complete, and its result was not what it must be.
+/// A call returned a wrong result.
 class WrongData : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A call under way: waits and then checks what came of it.
+/// A call in progress: waits and checks the result.
 class Pending {
  public:
   virtual ~Pending() = default;
   virtual void complete() = 0;
 };
 
-/// One rank. Makes the calls of a plan, and compares what comes of each with what it must be.
+/// Makes the calls of a plan on one rank and checks their results.
 class Player {
  public:
   explicit Player(Comm world) : world_(std::move(world)) {}
 
   void play(const Step& step);
-  /// Completes what is under way.
+  /// Completes all calls in progress.
   void finish();
   const Comm& world() const { return world_; }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the ranks of a run leave behind, in memory that outlives their process: how each of them
-// ended, and when.
+// How and when the ranks of a run ended, in memory that outlives their processes.
 
 #include <atomic>
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace weft::chaos {
 
-inline constexpr int most_ranks = 64;
+inline constexpr int max_ranks = 64;
 
 enum class Ending : int { none, returned, failed };
 
@@ -21,17 +20,17 @@ struct RankRecord {
 };
 
 struct Record {
-  std::atomic<std::int64_t> fault_at{0};  // 0: it did not come to it
+  std::atomic<std::int64_t> fault_at{0};  // 0: not reached
   std::atomic<bool> wrong_data{false};
-  RankRecord ranks[most_ranks];
+  RankRecord ranks[max_ranks];
 };
 
-/// A record in a file that other processes can map too.
+/// A record in a file that other processes can map.
 class SharedRecord {
  public:
-  /// A new file.
+  /// Creates a file.
   SharedRecord();
-  /// That of another process.
+  /// Opens the file of another process.
   explicit SharedRecord(const std::string& path);
   ~SharedRecord();
   SharedRecord(const SharedRecord&) = delete;
@@ -40,7 +39,7 @@ class SharedRecord {
   Record* operator->() { return record_; }
   Record& operator*() { return *record_; }
   const std::string& path() const { return path_; }
-  /// As new.
+  /// Resets the record.
   void clear();
 
  private:

@@ -24,13 +24,13 @@
 namespace weft::chaos {
 namespace {
 
-/// An error that the library does not know.
+/// An error type of the user.
 class ChaosError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Whether the rank goes on after its fault.
+/// Whether the rank continues after its fault.
 enum class Then : int { play, leave };
 
 Step altered(const Step& step, const Plan& plan) {
@@ -46,7 +46,7 @@ Step altered(const Step& step, const Plan& plan) {
   return other;
 }
 
-/// What the rank that fails does in place of a step, or before it.
+/// The fault of the failing rank, instead of a step or before it.
 Then fail(const Plan& plan, Player& player, Record& record) {
   const Step& step = plan.steps[static_cast<std::size_t>(plan.fault_step)];
   const auto sleep = std::chrono::milliseconds(plan.variation % 300);
@@ -71,7 +71,7 @@ Then fail(const Plan& plan, Player& player, Record& record) {
   return Then::play;
 }
 
-/// Begins a call that the rank that fails does not come to, and does not wait for it.
+/// Begins a call that the failing rank does not make, without waiting for it.
 Then drop(const Plan& plan, Player& player) {
   std::vector<double> data(plan.variation % 2 == 0 ? 1 : 5000, 1.0);
   { const Request request = player.world().start_allreduce(data, data); }
@@ -79,7 +79,7 @@ Then drop(const Plan& plan, Player& player) {
   if (plan.variation % 3 == 1) {
     const DistributedArray<double> x(Layout::scatter(player.world(), {plan.ranks, 3}));
     static_cast<void>(sum(x));
-    throw WrongData("a sum after a call that had failed");
+    throw WrongData("a call succeeded after a failed one");
   }
   return Then::play;
 }

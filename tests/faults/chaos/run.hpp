@@ -5,7 +5,7 @@
 
 namespace weft::chaos {
 
-/// The exit code of a process that leaves by itself.
+/// The exit code of a process that calls exit itself.
 inline constexpr int exit_code = 7;
 
 /// Runs a plan with launch, on threads or as a rank of an MPI job, and returns its exit code.

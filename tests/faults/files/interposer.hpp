@@ -1,7 +1,7 @@
 #pragma once
 
-// Stands between this program and the C library: counts calls that concern files of one folder, and
-// lets chosen ones fail, do half of their work, or end the process.
+// Interposes calls of this program to the C library: counts calls on files of one folder, and makes
+// chosen ones fail, do half of their work, or end the process.
 
 #include <array>
 #include <string>

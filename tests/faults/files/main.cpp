@@ -1,5 +1,5 @@
-// Lets every call of the file system that a checkpoint, a .npy file or a report needs fail in every
-// way, one at a time, and looks what is there afterwards.
+// Makes every file-system call of a checkpoint, a .npy file or a report fail in every way, one at a
+// time, and checks the files afterwards.
 //
 //   weft_file_faults [--seconds N] [--seed S]
 //
@@ -39,7 +39,7 @@ constexpr double longest_seconds = 20;
 constexpr int killed = -1;
 constexpr int hung = -2;
 
-/// How a process that ran a scenario has ended.
+/// How the process of a scenario ended.
 struct Outcome {
   /// 0: it worked, 1: it threw; else the status, `killed` or `hung`.
   int code = 0;
@@ -48,7 +48,7 @@ struct Outcome {
   std::string message;
 };
 
-/// What the process that runs a scenario tells the one that waits for it.
+/// State of the process of a scenario, shared with its parent.
 struct Report {
   bool done = false;
   bool fired = false;
@@ -74,7 +74,7 @@ class SharedReport {
   Report* report_ = nullptr;
 };
 
-/// In a process of its own: it may be killed.
+/// Runs in a new process, which may be killed.
 Outcome run_with(const Scenario& scenario, const std::string& folder,
                  const std::vector<Fault>& faults) {
   SharedReport report;
@@ -127,13 +127,13 @@ bool has(const std::vector<Fault>& faults, std::initializer_list<Call> calls) {
   return false;
 }
 
-/// What is wrong with how a run has ended; empty if nothing is.
-std::string complaint(const Scenario& scenario, const std::string& folder,
-                      const std::vector<Fault>& faults, const Outcome& outcome) {
+/// Why a run did not end as it must; empty if it did.
+std::string error(const Scenario& scenario, const std::string& folder,
+                  const std::vector<Fault>& faults, const Outcome& outcome) {
   if (outcome.code == hung) return "it hangs";
   if (outcome.code > 1) return fmt::format("it ended with status {}", outcome.code);
   if (outcome.code == killed) {
-    if (std::string what = scenario.complaint(folder, false); !what.empty()) return what;
+    if (std::string what = scenario.error(folder, false); !what.empty()) return what;
     if (!scenario.cleans_up(folder)) return {};
     const std::string left = leftovers(folder);
     return left.empty() ? "" : "what the killed process has left is still there:" + left;
@@ -153,10 +153,10 @@ std::string complaint(const Scenario& scenario, const std::string& folder,
   const bool may_stay = has(faults, {Call::unlink}) ||
                         (only_lock && has(faults, {Call::flock, Call::fstat, Call::lstat}));
   if (!left.empty() && !may_stay) return "it has left" + left;
-  return scenario.complaint(folder, outcome.code == 0);
+  return scenario.error(folder, outcome.code == 0);
 }
 
-/// Counts what has passed and failed, in a folder that it makes and removes.
+/// Counts passed and failed runs, in a folder that it creates and removes.
 class Campaign {
  public:
   Campaign() {
@@ -173,7 +173,7 @@ class Campaign {
     fs::create_directory(folder);
     scenario.prepare(folder);
     const Outcome outcome = run_with(scenario, folder, faults);
-    std::string what = complaint(scenario, folder, faults, outcome);
+    std::string what = error(scenario, folder, faults, outcome);
     if (what.empty() && faults.empty() && outcome.code != 0) what = outcome.message;
     fs::remove_all(folder);
     if (what.empty()) {
@@ -187,7 +187,7 @@ class Campaign {
     std::fflush(stdout);
     return outcome;
   }
-  /// A link that somebody has put where a temporary file is about to be made.
+  /// A link at the path of a temporary file that is about to be created.
   void check_planted_link() {
     const std::string folder = folder_ + "/link";
     fs::create_directory(folder);
@@ -227,7 +227,7 @@ class Campaign {
   int failed_ = 0;
 };
 
-/// All that can happen to one call.
+/// All faults of one call.
 std::vector<Fault> faults_of(Call call, int number) {
   std::vector<Fault> all;
   for (const int error : {EIO, ENOSPC, EACCES, EINTR})
@@ -304,7 +304,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: {} [--seconds N] [--seed S]\n", argv[0]);
     return 2;
   }
-  // A process that has started threads of OpenMP cannot fork and use them.
+  // A process that has started OpenMP threads cannot fork and use them.
   if (std::getenv("OMP_NUM_THREADS") == nullptr) {
     setenv("OMP_NUM_THREADS", "1", 1);
     execv("/proc/self/exe", argv);

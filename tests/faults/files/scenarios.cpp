@@ -36,7 +36,7 @@ void on_ranks(int ranks, const std::function<void(const Comm&)>& body) {
   if (!messages.front().empty()) throw Error(messages.front());
 }
 
-/// A solver that goes on from iteration 1, if it `resumes`, and leaves a checkpoint in each
+/// A solver that continues from iteration 1, if it `resumes`, and leaves a checkpoint in each
 /// iteration up to 2.
 class CheckpointScenario final : public Scenario {
  public:
@@ -55,7 +55,7 @@ class CheckpointScenario final : public Scenario {
   void run(const std::string& folder) const override {
     if (x_after(last, path(folder)) != expected_.back()) throw Error("the result is wrong");
   }
-  std::string complaint(const std::string& folder, bool is_new) const override {
+  std::string error(const std::string& folder, bool is_new) const override {
     if (!std::filesystem::exists(path(folder)))
       return is_new || resumes_ ? "there is no checkpoint" : "";
     try {
@@ -122,7 +122,7 @@ class NpyScenario : public Scenario {
   explicit NpyScenario(int ranks) : ranks_(ranks) {}
 
   void prepare(const std::string& folder) const override { write(folder, 1); }
-  std::string complaint(const std::string& folder, bool is_new) const override {
+  std::string error(const std::string& folder, bool is_new) const override {
     const std::string found = content_of(path(folder));
     if (found == image(2) || (!is_new && found == image(1))) return {};
     return "x.npy is neither the old nor the new one";
@@ -177,17 +177,17 @@ class LoadNpy final : public NpyScenario {
       if (all != values(1)) throw Error("the array is wrong");
     });
   }
-  std::string complaint(const std::string& folder, bool) const override {
-    return NpyScenario::complaint(folder, false);
+  std::string error(const std::string& folder, bool) const override {
+    return NpyScenario::error(folder, false);
   }
 };
 
 class ReplaceFile final : public Scenario {
  public:
-  std::string name() const override { return "replace_file"; }
+  std::string name() const override { return "replace a file"; }
   void prepare(const std::string& folder) const override { replace_file(folder + "/text", "old"); }
   void run(const std::string& folder) const override { replace_file(folder + "/text", "new"); }
-  std::string complaint(const std::string& folder, bool is_new) const override {
+  std::string error(const std::string& folder, bool is_new) const override {
     const std::string found = content_of(folder + "/text");
     if (found == "new") return {};
     if (!is_new && found == "old") return {};

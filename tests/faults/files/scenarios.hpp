@@ -1,6 +1,6 @@
 #pragma once
 
-// What is done to files while their calls fail, and what must be there afterwards.
+// Scenarios: operations on files whose calls fail, and the required state afterwards.
 
 #include <memory>
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace weft::faults {
 
-/// Something that a program does with one file in a folder of its own.
+/// An operation of a program on one file in its own folder.
 class Scenario {
  public:
   virtual ~Scenario() = default;
   virtual std::string name() const = 0;
-  /// Puts what was there before into an empty folder.
+  /// Creates the initial state in an empty folder.
   virtual void prepare(const std::string& folder) const = 0;
   /// Throws if it fails; on all ranks, with the same text.
   virtual void run(const std::string& folder) const = 0;
   /// Empty if the folder holds the state after `run` (`is_new`), or that or the one before.
-  virtual std::string complaint(const std::string& folder, bool is_new) const = 0;
+  virtual std::string error(const std::string& folder, bool is_new) const = 0;
   /// Goes on after the program was killed in `run`, and leaves nothing behind that it has made.
   /// False if it cannot know what that is.
   virtual bool cleans_up(const std::string&) const { return false; }
 };
 
-/// All of them, on 1 and 3 thread ranks.
+/// All scenarios, on 1 and 3 thread ranks.
 std::vector<std::unique_ptr<Scenario>> scenarios();
 
 }  // namespace weft::faults

@@ -1,5 +1,5 @@
 // Command lines, one argument per line: the options of every Weft program, then those of the
-// program weft. They are refused with an ArgumentError, or understood.
+// program weft. They are refused with an ArgumentError, or accepted.
 
 #include <weft/core/error.hpp>
 
@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// What take_options leaves; empty if it refuses them.
+/// The arguments that take_options leaves; empty if it refuses them.
 std::vector<std::string> take(std::vector<std::string> arguments, detail::Help help) {
   std::string program = "program";
   std::vector<char*> argv = {program.data()};

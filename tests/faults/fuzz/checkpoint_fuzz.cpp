@@ -1,4 +1,4 @@
-// A checkpoint: whatever is in the file, a solver refuses it with an Error, or goes on with the x
+// A checkpoint: whatever is in the file, a solver refuses it with an Error, or continues with the x
 // and the history that are in it. Inputs are tried as they are, which must be refused unless they
 // are one of Weft's own, and once more with the checksums that they should have.
 
@@ -16,7 +16,7 @@ namespace {
 using namespace weft;
 using faults::expect;
 
-/// True if a solver goes on from the file.
+/// True if a solver continues from the file.
 bool resumes(const std::string& file) {
   const std::string path = faults::file_with(file);
   try {

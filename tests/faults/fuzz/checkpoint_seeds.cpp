@@ -1,4 +1,4 @@
-// Makes the corpus of the fuzz target of checkpoints, or tells whether it still is of any use:
+// Makes the corpus of the checkpoint fuzz target, or checks that it is still valid:
 //
 //   weft_checkpoint_seeds FOLDER
 //   weft_checkpoint_seeds --check FOLDER

@@ -1,5 +1,5 @@
 // Environment variables, one NAME=value per line: those that launchers set and those that users do.
-// They are refused with an Error, or understood.
+// They are refused with an Error, or accepted.
 
 #include <weft/core/device.hpp>
 #include <weft/core/error.hpp>
@@ -32,7 +32,7 @@ Variables variables_of(const std::string& text) {
   return variables;
 }
 
-/// Runs something that may refuse what it is given.
+/// Runs a call that may refuse its input.
 template <class Read>
 void read(Read what) {
   try {
@@ -44,11 +44,11 @@ void read(Read what) {
 void read_launcher(const detail::Environment& environment) {
   const detail::Task task = detail::find_task(environment);
   expect(task.size >= 0 && task.rank >= 0, "a rank that cannot be");
-  detail::separate_worlds_complaint(task, 1, "some MPI");
-  detail::nested_launchers_complaint(environment);
-  detail::no_mpi_complaint(task);
-  const std::vector<detail::Place> places(3, {"host", {0, 1}});
-  detail::crowding_note(places);
+  detail::separate_worlds_error(task, 1, "some MPI");
+  detail::nested_launchers_error(environment);
+  detail::no_mpi_error(task);
+  const std::vector<detail::RankLocation> places(3, {"host", {0, 1}});
+  detail::oversubscription_note(places);
   read([&] {
     const detail::Settings settings = detail::parse_settings(environment);
     expect(settings.timeout.count() > 0 && settings.timeout.count() <= 1e9, "a limit without end");
@@ -61,7 +61,7 @@ void read_launcher(const detail::Environment& environment) {
   });
 }
 
-/// The names alone, as a process would have them.
+/// Only the names, as in environ.
 void read_names(const Variables& variables) {
   std::vector<std::string> lines;
   for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);

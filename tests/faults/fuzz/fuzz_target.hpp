@@ -1,6 +1,6 @@
 #pragma once
 
-// What all fuzz targets need: a file in memory to read from, and a way to fail.
+// Shared by all fuzz targets: a file in memory to read from, and a way to fail.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace weft::faults {
 
-/// Inputs as libFuzzer gives them.
+/// Inputs of libFuzzer.
 inline std::string as_text(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// The path of a file with these bytes, in a folder of this process that is removed at its end.
-/// The next call replaces them.
+/// The path of a file with these bytes, in a folder that is removed when the process ends. The next
+/// call replaces the bytes.
 std::string file_with(const std::string& bytes);
 
 /// Ends the process, as a sanitizer would.
@@ -26,5 +26,5 @@ inline void expect(bool condition, const char* what) {
 
 }  // namespace weft::faults
 
-/// Each target defines it. Throws nothing and ends the process if something is wrong.
+/// Defined by each target. Does not throw; ends the process on an error.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

@@ -1,10 +1,9 @@
-// Runs a fuzz target without libFuzzer: all files of a corpus, and then mutations of them that are
-// the same each time.
+// Runs a fuzz target without libFuzzer: all files of a corpus, then reproducible mutations of them.
 //
 //   weft_replay_X [--runs N] [--seconds N] [--seed S] FOLDER...
 //
-// The inputs are tried in a process of its own. When one ends it, the input is kept in the current
-// folder. Ends with "N passed, M failed".
+// A child process runs the inputs. An input that ends it is saved in the current folder. Ends with
+// "N passed, M failed".
 
 #include "faults/fuzz/fuzz_target.hpp"
 #include "support/text.hpp"
@@ -35,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t longest_input = 1 << 16;
 
-/// What the process that tries inputs tells the one that waits for it.
+/// State of the child process, shared with the parent.
 struct Shared {
   long passed = 0;
   std::size_t size = 0;

@@ -1,5 +1,5 @@
-// Lets every allocation of a small solve fail in turn, alone and with all that follow. Each time
-// the program must end in time with one message and exit code 1, or solve its problem all the same.
+// Makes every allocation of a small solve fail in turn, alone or with all later ones. Each time the
+// program must end in time with one message and exit code 1, or still solve its problem.
 
 #include "faults/memory/malloc.hpp"
 #include "faults/memory/solve.hpp"
@@ -24,8 +24,8 @@ int count_lines(const std::string& text) {
   return lines;
 }
 
-/// What is wrong with the way a run ended; empty if nothing is.
-std::string judge(const Ended& ended) {
+/// Why a run did not end as it must; empty if it did.
+std::string evaluate(const Ended& ended) {
   if (ended.hung) return fmt::format("still there after {} s: {}", most_seconds, ended.output);
   if (ended.signal != 0) return fmt::format("signal {}: {}", ended.signal, ended.output);
   if (ended.code == 0 && ended.output.empty()) return "";
@@ -51,11 +51,11 @@ void run_all(Failing which, std::int64_t end, Allocations& allocations, Count& c
           return code;
         },
         most_seconds);
-    const std::string complaint = judge(ended);
-    ++(complaint.empty() ? count.passed : count.failed);
-    if (!complaint.empty()) {
+    const std::string error = evaluate(ended);
+    ++(error.empty() ? count.passed : count.failed);
+    if (!error.empty()) {
       fmt::print("allocation {}{} fails: {}\n", n,
-                 which == Failing::one ? "" : " and all that follow", complaint);
+                 which == Failing::one ? "" : " and all that follow", error);
     }
     if (allocations.failed == 0) {
       fmt::print("{} allocations fail {}\n", n - 1,
@@ -67,7 +67,7 @@ void run_all(Failing which, std::int64_t end, Allocations& allocations, Count& c
 
 }  // namespace
 
-/// weft_memory_faults [--seconds S]: once, or again and again (threads take turns in other orders).
+/// weft_memory_faults [--seconds S]: once, or repeatedly (threads interleave differently).
 int main(int argc, char** argv) {
   double seconds = 0;
   if (argc == 3 && std::string(argv[1]) == "--seconds") seconds = std::atof(argv[2]);

@@ -1,4 +1,4 @@
-// Takes the place of malloc and its kin, and asks who calls.
+// Replaces malloc and related functions, and identifies the caller.
 
 #include "faults/memory/malloc.hpp"
 
@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <string_view>
 
-// What the C library has under these names; it says nothing of them in its headers.
+// Exported by the C library, but not declared in its headers.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);                           // NOLINT
 void* __libc_calloc(std::size_t count, std::size_t bytes);        // NOLINT
@@ -20,7 +20,7 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);  // NOLINT
 namespace weft::faults {
 namespace {
 
-/// Code that is loaded from one file.
+/// Code loaded from one file.
 struct Range {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;

@@ -2,8 +2,7 @@
 
 namespace weft::faults {
 
-/// A program that solves something small on three ranks. Returns its exit code: that of launch, or
-/// wrong_result.
+/// Solves a small problem on three ranks. Returns the exit code of launch, or wrong_result.
 int solve();
 
 inline constexpr int wrong_result = 3;

@@ -41,7 +41,7 @@ bool wait_until(pid_t process, std::int64_t deadline, int& status) {
   }
 }
 
-/// First in a way that lets a launcher end its processes.
+/// First with SIGTERM, so that a launcher can end its processes.
 void kill_process(pid_t process, int& status) {
   constexpr std::int64_t patience = 3'000'000'000;
   kill(process, SIGTERM);
@@ -62,7 +62,7 @@ Ended run_process(const std::function<int()>& body, double seconds,
                   const std::function<void()>& kill_rest) {
   const int output = memfd_create("output", 0);
   if (output < 0) fail("memfd_create");
-  std::fflush(nullptr);  // or the child would write it once more
+  std::fflush(nullptr);  // otherwise the child would write it again
   const pid_t process = fork();
   if (process < 0) fail("fork");
   if (process == 0) {

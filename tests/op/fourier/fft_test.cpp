@@ -49,14 +49,14 @@ void check_fft_of_layouts(const Comm& comm, const Shape& shape, const FftOptions
 }
 
 template <Scalar T>
-DistributedArray<T> line_of(const DistributedArray<T>& lines, index_t line) {
+DistributedArray<T> line_of(const ConstArrayView<T>& lines, index_t line) {
   DistributedArray<T> one(Layout::local({lines.shape()[0]}));
   one.fill([&](const Index& i) { return lines.data()[i[0] * lines.shape()[1] + line]; });
   return one;
 }
 
 template <Scalar T>
-void expect_near(const DistributedArray<T>& found, const DistributedArray<T>& expected,
+void expect_near(const ConstArrayView<T>& found, const ConstArrayView<T>& expected,
                  double tolerance) {
   EXPECT_LT(norm(found - expected), tolerance * norm(expected)) << to_string(expected.shape());
 }

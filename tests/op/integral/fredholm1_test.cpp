@@ -105,7 +105,7 @@ TEST(Fredholm1, rejects_bad_arguments) {
     expect_error<ArgumentError>(comm, {"fredholm1", "(4, 3, 1)", "(4, 2, 1)"},
                                 [&] { F.forward(x, y); });
     if (comm.size() == 1) return;
-    expect_error<ArgumentError>(comm, {"only slices", "(8, 8, 8)"}, [&] {
+    expect_error<ArgumentError>(comm, {"slices only", "(8, 8, 8)"}, [&] {
       fredholm1(make_array<double>(Layout::scatter(comm, {8, 8, 8}, 1)));
     });
   });

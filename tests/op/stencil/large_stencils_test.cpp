@@ -1,6 +1,7 @@
 // Derivatives of arrays large enough for the fast paths of the kernels: marching blocks of threads
 // on a GPU, non-temporal stores on a CPU.
 
+#include <weft/array/arithmetic.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -33,7 +34,7 @@ std::vector<T> whole_numbers(index_t count) {
 
 /// All elements on every rank; the parts of a stack one after the other.
 template <Scalar T>
-std::vector<T> gathered(const DistributedArray<T>& x) {
+std::vector<T> gathered(const ConstArrayView<T>& x) {
   if (!x.layout().is_stack()) return x.all_gather();
   std::vector<T> all;
   for (int i = 0; i < x.layout().part_count(); ++i) {
@@ -48,7 +49,7 @@ DistributedArray<T> distribute(const Layout& layout, std::span<const T> values) 
   DistributedArray<T> x(layout);
   for (int i = 0; i < layout.part_count(); ++i) {
     const auto count = static_cast<std::size_t>(layout.part(i).count());
-    x.part(i) = DistributedArray<T>::from_global(layout.part(i), values.first(count));
+    copy(DistributedArray<T>::from_global(layout.part(i), values.first(count)), x.part(i));
     values = values.subspan(count);
   }
   return x;

@@ -40,7 +40,7 @@ std::vector<T> local_part(const Layout& layout, const std::vector<T>& global) {
 }
 
 template <class T>
-void expect_close(const DistributedArray<T>& seen, const std::vector<T>& global, double tolerance,
+void expect_close(const ConstArrayView<T>& seen, const std::vector<T>& global, double tolerance,
                   const char* what) {
   const std::vector<T> expected = local_part(seen.layout(), global);
   const std::vector<T> values = seen.to_host();

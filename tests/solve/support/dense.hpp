@@ -97,7 +97,7 @@ RealMatrix real_matrix(const Expected<D, R>& expected) {
 
 /// All elements of an array, on every rank; the parts of a stack one after the other.
 template <Scalar T>
-std::vector<T> whole(const DistributedArray<T>& x) {
+std::vector<T> whole(const ConstArrayView<T>& x) {
   if (!x.layout().is_stack()) return x.all_gather();
   std::vector<T> all;
   for (int index = 0; index < x.layout().part_count(); ++index) {
@@ -109,7 +109,7 @@ std::vector<T> whole(const DistributedArray<T>& x) {
 
 /// |x - expected| <= tolerance |expected|
 template <Scalar T>
-void expect_near(const DistributedArray<T>& x, const std::vector<double>& expected,
+void expect_near(const ConstArrayView<T>& x, const std::vector<double>& expected,
                  double tolerance) {
   const std::vector<double> seen = parts_of(whole(x));
   ASSERT_EQ(seen.size(), expected.size());

@@ -16,8 +16,8 @@ inline constexpr int cuda_threads = 256;
 
 inline cudaStream_t stream_of(Cuda device) { return static_cast<cudaStream_t>(device.stream); }
 
-/// Blocks for n elements. There is one per 256 as far as the grid reaches: blocks that come and go
-/// keep more loads in flight than threads that loop.
+/// Blocks for n elements: one per 256 elements up to the grid limit. Many short blocks keep more
+/// loads in flight than threads that loop (device_bench).
 inline unsigned cuda_blocks(index_t n) {
   constexpr index_t most = 0x7fffffff;
   return static_cast<unsigned>(std::min(most, (n + cuda_threads - 1) / cuda_threads));
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(cuda_threads) for_each_kernel(index_t n, F f) 
   }
 }
 
-/// As much as a thread loads and stores at once.
+/// The elements that a thread loads and stores at once.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int width = 16 / static_cast<int>(sizeof(T));
@@ -52,7 +52,7 @@ __device__ Pack<T> transform_pack(F f, const Pack<In>... in) {
   return out;
 }
 
-/// The first `packs` packs, and one by one what is behind them.
+/// The first `packs` packs, then the remaining elements one by one.
 template <class T, class F, class... In>
 __global__ void __launch_bounds__(cuda_threads)
     transform_kernel(index_t n, index_t packs, T* out, F f, const In*... in) {
@@ -89,7 +89,7 @@ inline bool is_aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
-/// Number is what divisions are done in: 32 bits where they suffice are several times faster.
+/// Number is the type of divisions: 32 bits, where they suffice, are several times faster.
 template <class Number, class F>
 __global__ void __launch_bounds__(cuda_threads)
     for_each_kernel(Number outer, Number n, Number inner, F f) {

@@ -14,10 +14,10 @@
 namespace weft {
 namespace detail {
 
-/// Elements per thread, at least.
+/// The least number of elements per thread.
 inline constexpr index_t cuda_reduce_share = 8;
 
-/// The value that the thread `lanes` further in the warp has.
+/// The value of the thread `lanes` further in the warp.
 template <class A>
 __device__ A shuffle_down(unsigned mask, A value, unsigned lanes) {
   constexpr int words = sizeof(A) / sizeof(unsigned);
@@ -30,7 +30,7 @@ __device__ A shuffle_down(unsigned mask, A value, unsigned lanes) {
   return value;
 }
 
-/// The combination of all threads' values, in thread 0.
+/// Combines the values of all threads, in thread 0.
 template <class A, class Combine>
 __device__ A combine_block(A value, Combine combine) {
   constexpr unsigned warp = 32;
@@ -54,7 +54,7 @@ __device__ A combine_block(A value, Combine combine) {
   return value;
 }
 
-/// One pass: the block that finishes last combines the partial results of all, in their order.
+/// One pass: the last block to finish combines the partial results of all blocks in order.
 template <class A, class Combine>
 __device__ void combine_grid(A value, A identity, Combine combine, A* partials, unsigned* finished,
                              A* out) {
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(cuda_threads)
   combine_grid(value, identity, combine, partials, finished, out);
 }
 
-/// The packs with one number of all arrays.
+/// The packs of all arrays at one position.
 template <class T, int count, class... In>
 struct PackStep {
   using Pack = detail::Pack<std::remove_const_t<T>>;
@@ -138,8 +138,8 @@ __device__ auto call_at(index_t i, const Targets<T, count>& y, F f, std::index_s
   return f(y.at[t][i]..., in[i]...);
 }
 
-/// Writes y unless it is of constants. Threads take elements in packs even where they cannot be
-/// loaded so, with no steps at once: the order must not depend on where arrays are in memory.
+/// Writes y unless it is const. Threads process elements in packs even if they cannot be loaded as
+/// packs: the order must not depend on the alignment of arrays.
 template <int steps, class A, class T, int count, class F, class Combine, class... In>
 __global__ void __launch_bounds__(cuda_threads)
     reduce_packs_kernel(index_t n, A identity, Targets<T, count> y, F f, Combine combine,
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(cuda_threads)
       for (index_t i = p * width; i < (p + 1) * width; ++i) value = combine(value, at(i));
     }
   } else {
-    // First all loads: the compiler would not let those of a step pass the stores of one before.
+    // All loads first: the compiler does not move loads of a step before stores of an earlier one.
     for (index_t p = first; p < packs; p += steps * stride) {
       Step step[steps];
 #pragma unroll
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(cuda_threads)
   combine_grid(value, identity, combine, partials, finished, out);
 }
 
-/// A thread for each line: neighbours in `inner` are neighbours in memory.
+/// One thread per line: neighbours in `inner` are neighbours in memory.
 template <class A, class F, class Combine, class Out>
 __global__ void __launch_bounds__(cuda_threads)
     reduce_lines_kernel(index_t lines, index_t n, index_t inner, A identity, F f, Combine combine,
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(cuda_threads)
   out(o, k, value);
 }
 
-/// A block for each line, where lines lie along memory or are few.
+/// One block per line, if lines are contiguous or few.
 template <class A, class F, class Combine, class Out>
 __global__ void __launch_bounds__(cuda_threads)
     reduce_line_kernel(index_t lines, index_t n, index_t inner, A identity, F f, Combine combine,
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(cuda_threads)
 
 namespace detail {
 
-/// Blocks for a reduction of n elements. A single one needs not wait for others.
+/// Blocks for a reduction of n elements. A single block need not wait for others.
 inline unsigned reduce_blocks(index_t n) {
   constexpr index_t share = cuda_threads * cuda_reduce_share;
   if (n <= 2 * share) return 1;
@@ -239,8 +239,7 @@ void update_and_reduce_into(Cuda device, index_t n, A identity, Targets<T, count
   const detail::CudaScratch scratch = detail::cuda_scratch();
   const bool aligned = std::all_of(y.at, y.at + count, detail::is_aligned) &&
                        (true && ... && detail::is_aligned(in));
-  // A single block waits for its loads and has many under way; among many blocks that would only
-  // leave room for fewer of them.
+  // A single block keeps many loads in flight; with many blocks that would only reduce occupancy.
   constexpr int arrays = count + static_cast<int>(sizeof...(In));
   constexpr int many = 4;
   constexpr int few = std::max(1, 4 / arrays);

@@ -1,9 +1,9 @@
 #pragma once
 
 // Algebra of operators. Layouts are checked when operators are combined, identically on all ranks.
-// A product allocates one array for its intermediate result; nothing else allocates. Expressions
-// are simplified: zeros and identities drop out, scalings fold into one, and the adjoint of an
-// adjoint is the operator itself.
+// Workspaces, such as the intermediate result of a product, are allocated then; applying operators
+// allocates nothing. Expressions are simplified: zeros and identities drop out, scalings fold into
+// one, and the adjoint of an adjoint is the operator itself.
 
 #include <weft/op/linear_operator.hpp>
 

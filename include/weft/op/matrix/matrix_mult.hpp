@@ -13,7 +13,7 @@ struct MatrixMultOptions {
   bool scattered = false;
 };
 
-/// d = A m for a model m of shape [m, other...], data d of shape [n, other...] and a matrix A of
+/// y = A x for a model x of shape [m, other...], data y of shape [n, other...] and a matrix A of
 /// shape [n, m], whose blocks stay on their ranks. PyLops: MatrixMult; PyLops-MPI: MPIMatrixMult
 /// (kind "block").
 ///
@@ -41,7 +41,7 @@ struct MatrixMultAlongOptions {
   int axis = 0;
 };
 
-/// Multiplies by A along any axis of the model: d[.., i, ..] = sum over j of A[i, j] m[.., j, ..].
+/// y[.., i, ..] = sum over j of A[i, j] x[.., j, ..] along any axis of the model x.
 /// Every rank has all of A (a local or a replicated layout), and the axis must not be distributed.
 /// No communication.
 template <Scalar T>
@@ -53,7 +53,7 @@ struct SummaOptions {
   index_t columns = 1;
 };
 
-/// d = A m by the SUMMA algorithm, for a model of shape [m, columns] and data of shape [n,
+/// y = A x by the SUMMA algorithm, for a model of shape [m, columns] and data of shape [n,
 /// columns]. A, model and data are all distributed along both axes over the same grid of ranks, so
 /// that no rank holds more than its blocks. Use it for models too large for matrix_mult, which
 /// sends less. PyLops-MPI: MPIMatrixMult (kind "summa").

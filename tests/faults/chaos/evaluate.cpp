@@ -1,4 +1,4 @@
-#include "faults/chaos/judge.hpp"
+#include "faults/chaos/evaluate.hpp"
 
 #include "faults/chaos/run.hpp"
 #include "support/text.hpp"
@@ -13,7 +13,7 @@ namespace {
 using faults::Ended;
 
 constexpr double most_seconds = 2.0;
-constexpr double most_seconds_after_stop = 3.0;  // and the deadline
+constexpr double most_seconds_after_stop = 3.0;  // after the deadline
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -23,7 +23,7 @@ double seconds_between(std::int64_t from, std::int64_t to) {
   return static_cast<double>(to - from) * 1e-9;
 }
 
-/// One of these is the real reason, as others must hear it.
+/// The expected reasons, one of which the other ranks must report.
 std::vector<std::string> reasons(const Plan& plan) {
   switch (plan.action) {
     case Action::return_early: return {"left the program"};
@@ -51,7 +51,7 @@ std::string first_lines(const std::string& output) {
   return output.empty() ? "(no output)" : output.substr(0, 600);
 }
 
-std::string judge_success(const Plan& plan, const Record& record, const Ended& ended) {
+std::string evaluate_success(const Plan& plan, const Record& record, const Ended& ended) {
   if (ended.code != 0) {
     return fmt::format("exit code {} without a fault: {}", ended.code, first_lines(ended.output));
   }
@@ -63,8 +63,8 @@ std::string judge_success(const Plan& plan, const Record& record, const Ended& e
   return "";
 }
 
-/// On threads every rank must have left by itself, with the right error.
-std::string judge_ranks(const Plan& plan, const Record& record) {
+/// On threads every rank must have ended by itself with the right error.
+std::string evaluate_ranks(const Plan& plan, const Record& record) {
   for (int rank = 0; rank < plan.ranks; ++rank) {
     const RankRecord& each = record.ranks[rank];
     const double seconds = seconds_between(record.fault_at, each.at);
@@ -83,8 +83,8 @@ std::string judge_ranks(const Plan& plan, const Record& record) {
 
 }  // namespace
 
-std::string judge(const Plan& plan, bool mpi, double deadline, const Record& record,
-                  const Ended& ended) {
+std::string evaluate(const Plan& plan, bool mpi, double deadline, const Record& record,
+                     const Ended& ended) {
   if (record.wrong_data) {
     std::string text = "wrong data";
     for (int rank = 0; rank < plan.ranks; ++rank) {
@@ -96,14 +96,14 @@ std::string judge(const Plan& plan, bool mpi, double deadline, const Record& rec
   if (ended.signal != 0) {
     return fmt::format("signal {}; {}", ended.signal, first_lines(ended.output));
   }
-  if (record.fault_at == 0) return judge_success(plan, record, ended);
+  if (record.fault_at == 0) return evaluate_success(plan, record, ended);
   const double seconds = seconds_between(record.fault_at, ended.at);
   const double most =
       plan.action == Action::stop ? most_seconds_after_stop + deadline : most_seconds;
   if (seconds > most) return fmt::format("it ended {:.2f} s after the fault", seconds);
 
   if (plan.action == Action::no_memory && ended.code == 0) {
-    return judge_success(plan, record, ended);  // it did without
+    return evaluate_success(plan, record, ended);  // the rank needed no further allocation
   }
   if (plan.action == Action::exit || plan.action == Action::quit) {
     const bool right = mpi ? ended.code != 0 : ended.code == exit_code;
@@ -115,7 +115,7 @@ std::string judge(const Plan& plan, bool mpi, double deadline, const Record& rec
   if (test::occurrences(ended.output, "weft: ") != 1) {
     return "messages: " + first_lines(ended.output);
   }
-  return mpi ? "" : judge_ranks(plan, record);
+  return mpi ? "" : evaluate_ranks(plan, record);
 }
 
 }  // namespace weft::chaos

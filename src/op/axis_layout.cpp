@@ -1,4 +1,4 @@
-#include "op/whole_axis.hpp"
+#include "op/axis_layout.hpp"
 
 #include <weft/array/layout_transforms.hpp>
 
@@ -35,7 +35,7 @@ int longest_axis(const Layout& layout, F is_candidate) {
 
 }  // namespace
 
-bool is_whole(const Layout& layout, int axis) {
+bool is_undistributed(const Layout& layout, int axis) {
   for (int rank = 0; rank < layout.comm().size(); ++rank) {
     if (layout.local_count(rank) == 0) continue;
     if (layout.box(rank).shape[axis] != layout.shape()[axis]) return false;
@@ -45,9 +45,10 @@ bool is_whole(const Layout& layout, int axis) {
 
 Layout gather_axis(const Layout& layout, int axis) {
   const index_t extent = layout.shape()[axis];
-  const int other = longest_axis(layout, [&](int any) { return is_whole(layout, any); });
+  const int other =
+      longest_axis(layout, [&](int candidate) { return is_undistributed(layout, candidate); });
   if (other < 0 && layout.ndim() > 1 && !layout.is_within_groups()) {
-    const int longest = longest_axis(layout, [&](int any) { return any != axis; });
+    const int longest = longest_axis(layout, [&](int candidate) { return candidate != axis; });
     return Layout::scatter(layout.comm(), layout.shape(), longest).on(layout.device());
   }
   if (other < 0) {
@@ -66,7 +67,7 @@ Layout gather_axis(const Layout& layout, int axis) {
   return recut_evenly(gathered, other, other_extent);
 }
 
-Layout resized(const Layout& layout, int axis, index_t extent) {
+Layout resize_axis(const Layout& layout, int axis, index_t extent) {
   if (extent == layout.shape()[axis]) return layout;
   return recut(layout, axis, [&](Splits splits) {
     return in_one_part(splits) ? stretched(splits, extent)

@@ -10,13 +10,13 @@
 
 namespace weft::detail {
 
-/// One object of each rank, on its way to all of them. Collective.
+/// Gathers one object of each rank on all ranks, nonblocking. Collective.
 template <class T>
-class GatheringFromAll {
+class ObjectGather {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  GatheringFromAll(Transport& transport, const T& mine)
+  ObjectGather(Transport& transport, const T& mine)
       : transport_(transport), mine_(mine), all_(static_cast<std::size_t>(transport.size())) {
     parts_.make_even(transport.size(), sizeof(T));
     ticket_ = transport.all_gather(
@@ -24,10 +24,10 @@ class GatheringFromAll {
         BufferRef(reinterpret_cast<std::uint8_t*>(all_.data()), parts_.extent()), parts_,
         CallMode::nonblocking);
   }
-  GatheringFromAll(const GatheringFromAll&) = delete;
-  GatheringFromAll& operator=(const GatheringFromAll&) = delete;
+  ObjectGather(const ObjectGather&) = delete;
+  ObjectGather& operator=(const ObjectGather&) = delete;
 
-  /// False if not all ranks take part before `deadline`.
+  /// Returns false if not all ranks take part before `deadline`.
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
     while (!transport_.test(ticket_)) {
       if (std::chrono::steady_clock::now() > deadline) return false;
@@ -49,10 +49,10 @@ class GatheringFromAll {
   Ticket ticket_;
 };
 
-/// One object of each rank, by rank. Collective.
+/// Gathers one object of each rank, ordered by rank. Collective.
 template <class T>
-std::vector<T> gather_from_all(Transport& transport, const T& mine) {
-  GatheringFromAll<T> gathering(transport, mine);
+std::vector<T> gather_objects(Transport& transport, const T& mine) {
+  ObjectGather<T> gathering(transport, mine);
   return gathering.wait();
 }
 

@@ -5,7 +5,7 @@
 namespace weft::detail {
 
 /// Whether the axis is not distributed: every rank with elements has all positions along it.
-bool is_whole(const Layout& layout, int axis);
+bool is_undistributed(const Layout& layout, int axis);
 
 /// A layout of the same shape in which the axis is not distributed. Its distribution moves to the
 /// longest axis that is not distributed. If there is none, the longest of the other axes is
@@ -15,6 +15,6 @@ Layout gather_axis(const Layout& layout, int axis);
 
 /// The layout with another extent along an axis. Distributed axes are distributed evenly; others
 /// remain undistributed.
-Layout resized(const Layout& layout, int axis, index_t extent);
+Layout resize_axis(const Layout& layout, int axis, index_t extent);
 
 }  // namespace weft::detail
