@@ -8,11 +8,12 @@
 
 namespace weft::detail {
 
-/// How an iteration stands. Groups of ranks, which have results of their own, go on until the last
-/// of them is done, and stop together if one of them has to.
+/// Ordered by priority: groups of ranks, which have results of their own, continue until all of
+/// them are done, and stop together if one fails.
 enum class IterationStatus : std::int32_t { done, running, not_positive, not_finite };
 
-/// Sums on the host, and decisions of all ranks, for iterations that need few of either.
+/// Sums on the host, and agreement between groups of ranks, for iterations that are not worth
+/// keeping on the device.
 class AgreedSums {
  public:
   AgreedSums(const Layout& domain, const Layout& range)
@@ -32,7 +33,7 @@ class AgreedSums {
   double norm_in_range(const ConstArrayView<T>& x) {
     return norm(range_, x);
   }
-  /// Re<x, y> and |y|², of arrays in the domain.
+  /// Re<x, y> and |y|² for arrays in the domain.
   template <Scalar T>
   std::array<double, 2> products(const ConstArrayView<T>& x, const ConstArrayView<T>& y) {
     sum_products({scalars_, domain_, 0}, x, y, y);

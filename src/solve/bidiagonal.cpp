@@ -16,9 +16,10 @@ double Bidiagonal::largest_entry() const {
 }
 
 std::size_t Bidiagonal::count_below(double bound) const {
-  // The matrix with zeros on its diagonal and the entries on both sides of it has each singular
-  // value once with either sign for eigenvalues. Sylvester: of these, as many are less than the
-  // bound as there are negative pivots when the bound is subtracted from the diagonal.
+  // The symmetric tridiagonal matrix with zeros on its diagonal and the entries beside it has the
+  // eigenvalues +s and -s for each singular value s. By Sylvester's law of inertia, as many of them
+  // are less than the bound as there are negative pivots after the bound is subtracted from the
+  // diagonal.
   double pivot = -bound;
   std::size_t negative = 1;
   for (const double entry : entries_) {
@@ -29,15 +30,15 @@ std::size_t Bidiagonal::count_below(double bound) const {
   return negative - size();
 }
 
-double Bidiagonal::singular_value(std::size_t smaller) const {
+double Bidiagonal::singular_value(std::size_t index) const {
   double high = 2 * largest_entry();
   double low = high * std::numeric_limits<double>::epsilon() / 1024;
-  if (count_below(low) > smaller) return 0;
-  // Halves the logarithm of the interval: it is relative errors that matter.
+  if (count_below(low) > index) return 0;
+  // Bisects the logarithm of the interval, for a small relative error.
   while (high / low > 1 + 1e-14) {
     const double middle = std::sqrt(low) * std::sqrt(high);
     if (middle <= low || middle >= high) break;
-    (count_below(middle) > smaller ? high : low) = middle;
+    (count_below(middle) > index ? high : low) = middle;
   }
   return high;
 }

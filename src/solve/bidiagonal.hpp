@@ -6,24 +6,24 @@
 
 namespace weft::detail {
 
-/// A small upper bidiagonal matrix, which grows.
+/// A small upper bidiagonal matrix that grows by columns.
 class Bidiagonal {
  public:
-  /// By a column with two entries; that above the diagonal is of no meaning in the first one.
+  /// Appends a column. In the first column, `above` is ignored.
   void extend(double above, double diagonal);
 
   double largest_entry() const;
-  /// From its largest and its smallest singular value.
+  /// The condition number, from the largest and the smallest singular value.
   ConditionEstimate condition() const;
 
  private:
   std::size_t size() const { return (entries_.size() + 1) / 2; }
-  /// How many of the singular values are less than `bound`, which is positive.
+  /// The number of singular values less than `bound`, which must be positive.
   std::size_t count_below(double bound) const;
-  /// The one before which there are `smaller` ones.
-  double singular_value(std::size_t smaller) const;
+  /// The singular value at this index, in ascending order.
+  double singular_value(std::size_t index) const;
 
-  std::vector<double> entries_;  // row by row: d0, e1, d1, e2, d2 ...
+  std::vector<double> entries_;  // by columns: d0, e1, d1, e2, d2 ...
 };
 
 }  // namespace weft::detail

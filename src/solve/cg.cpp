@@ -3,6 +3,7 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/kernel/dispatch.hpp>
+#include <weft/solve/recurrence.hpp>
 
 #include "solve/problem.hpp"
 #include "solve/vector_steps.hpp"
@@ -24,49 +25,230 @@ const LinearOperator<T>& require_square(const LinearOperator<T>& a) {
   return a;
 }
 
-}  // namespace
-
+// Preconditioned conjugate gradients. With r = y - A x, u = M r, p = u and gamma = <r, u> at the
+// start, an iteration is
+//
+//   q       = A p
+//   alpha   = gamma / <p, q>
+//   x      += alpha p
+//   r      -= alpha q
+//   u       = M r
+//   gamma'  = <r, u>
+//   beta    = gamma' / gamma
+//   p       = u + beta p
+//
+// with two reductions: one for <p, q>, one for |r|² and <r, u>. Without a preconditioner, u is r
+// and gamma is |r|².
+//
+// The form with a single reduction (Chronopoulos and Gear, 1989) applies A to u instead of p. Since
+// the new p is conjugate to the last one, q and <p, q> follow from w = A u:
+//
+//   <p, q>' = <w, u> - beta² <p, q>
+//   p       = u + beta p
+//   q       = w + beta q
+//   alpha   = gamma / <p, q>'
+//   x      += alpha p
+//   r      -= alpha q
+//   u       = M r
+//   w       = A u
+//
+// and |r|², <r, u> and <w, u> are reduced together.
 template <Scalar T>
-struct Cg<T>::State {
-  // The numbers of an iteration: products of what State calls p and q, r and r, r and u, w and u.
-  // Those of the last one are still needed when new ones are made, so that there are two banks,
-  // used in turn. Sums that are finished together lie side by side.
+struct CgRecurrence final : Recurrence<T> {
+  // Slots of a bank, named after the factors of inner products; see solve/scalars.hpp.
   enum Slot : int { pq, rr, ru, wu, bank_size };
   static constexpr int slot_count = 2 * bank_size;
   static constexpr int in_bank(int bank, Slot slot) { return bank * bank_size + slot; }
 
-  State(const LinearOperator<T>& the_operator, const ConstArrayView<T>& data,
-        const CgOptions<T>& options)
-      : a(the_operator),
-        m(options.preconditioner),
-        y(data),
-        r(y.layout(), uninitialized),
-        q(y.layout()),
-        p(y.layout()),
-        space(y.layout()),
-        scalars(y.device(), slot_count, {&space}) {
-    if (m) z.emplace(y.layout(), uninitialized);
-    if (options.single_reduction) w.emplace(y.layout(), uninitialized);
-  }
+  CgRecurrence(Solver<T>& solver, const LinearOperator<T>& the_operator,
+               const ConstArrayView<T>& data, const CgOptions<T>& options);
 
-  bool has_one_sum() const { return w.has_value(); }
+  void iterate(int parity) override;
+  SolverCheck evaluate() override;
+  SolverNorms true_norms() override;
+  void visit_state(StateVisitor& visitor) override;
+
+  void iterate_with_two_reductions(int parity);
+  void iterate_with_one_reduction(int parity);
+  void finish_residual(int bank);
+
+  bool has_single_reduction() const { return w.has_value(); }
   const DistributedArray<T>& u() const { return z ? *z : r; }
   const double* gamma(int bank) const { return scalars[in_bank(bank, z || w ? ru : rr)]; }
 
   detail::SumInto into(int bank, Slot slot) { return {scalars, space, in_bank(bank, slot)}; }
 
+  using Recurrence<T>::x;
   LinearOperator<T> a;
   std::optional<LinearOperator<T>> m;
   ConstArrayView<T> y;
   DistributedArray<T> r;                 // y - A x
   DistributedArray<T> q;                 // A p
-  DistributedArray<T> p;                 // the direction of the step
-  std::optional<DistributedArray<T>> z;  // u = M r, which else is r itself
-  std::optional<DistributedArray<T>> w;  // A u, from which q is made with a single reduction
+  DistributedArray<T> p;                 // the search direction
+  std::optional<DistributedArray<T>> z;  // u = M r; without M, u is r
+  std::optional<DistributedArray<T>> w;  // A u, only with a single reduction
   detail::SumSpace space;
   detail::Scalars scalars;
   double threshold = 0;
 };
+
+template <Scalar T>
+CgRecurrence<T>::CgRecurrence(Solver<T>& solver, const LinearOperator<T>& the_operator,
+                              const ConstArrayView<T>& data, const CgOptions<T>& options)
+    : Recurrence<T>(solver),
+      a(the_operator),
+      m(options.preconditioner),
+      y(data),
+      r(y.layout(), uninitialized),
+      q(y.layout()),
+      p(y.layout()),
+      space(y.layout()),
+      scalars(y.device(), slot_count, {&space}) {
+  if (m) z.emplace(y.layout(), uninitialized);
+  if (options.single_reduction) w.emplace(y.layout(), uninitialized);
+
+  // r = y - A x
+  copy(y, r);
+  double reference = norm(y);
+  if (options.x0) {
+    a.forward(x, r, {-1, 1});
+    if (reference == 0) reference = norm(r);
+  }
+  threshold = AnyRecurrence::threshold(reference);
+
+  // |r|², u = M r, <r, u>; p = u
+  detail::sum_product(into(0, rr), r, r);
+  finish_residual(0);
+  if (!has_single_reduction()) copy(u(), p);
+  this->depends_on("y", y);
+}
+
+/// u = M r, <r, u>, and with a single reduction also w = A u, <w, u>. Reduces them with |r|².
+template <Scalar T>
+void CgRecurrence<T>::finish_residual(int bank) {
+  // u = M r
+  if (m) m->forward(r, *z);
+  int sums = 1;
+  if (has_single_reduction()) {
+    // w = A u
+    a.forward(u(), *w);
+    // <r, u>, <w, u>
+    detail::sum_products(into(bank, ru), r, *w, u());
+    sums = 3;
+  } else if (m) {
+    // <r, u>
+    detail::sum_product(into(bank, ru), r, u());
+    sums = 2;
+  }
+  scalars.finish(space, in_bank(bank, rr), sums);
+}
+
+template <Scalar T>
+void CgRecurrence<T>::iterate(int parity) {
+  if (has_single_reduction()) {
+    iterate_with_one_reduction(parity);
+  } else {
+    iterate_with_two_reductions(parity);
+  }
+}
+
+template <Scalar T>
+void CgRecurrence<T>::iterate_with_two_reductions(int parity) {
+  const int next = 1 - parity;
+  const int curvature = in_bank(parity, pq);
+
+  // q = A p
+  a.forward(p, q);
+  // <p, q>
+  detail::sum_product(into(parity, pq), p, q);
+  scalars.finish(space, curvature, 1);
+
+  // alpha = gamma / <p, q>
+  const detail::Quotient alpha{gamma(parity), scalars[curvature]};
+  // r -= alpha q, |r|²
+  detail::step_residual(into(next, rr), alpha, q, r);
+  // u = M r, gamma' = <r, u>
+  finish_residual(next);
+
+  // beta = gamma' / gamma
+  const detail::Quotient beta{gamma(next), gamma(parity)};
+  // x += alpha p, p = u + beta p
+  detail::step_solution(alpha, beta, u(), x, p);
+}
+
+template <Scalar T>
+void CgRecurrence<T>::iterate_with_one_reduction(int parity) {
+  const int next = 1 - parity;
+  const int curvature = in_bank(parity, pq);
+  const double* wu_now = scalars[in_bank(parity, wu)];
+  const double* last_curvature = scalars[in_bank(next, pq)];
+
+  // beta = gamma / gamma of the last iteration
+  const detail::Quotient beta{gamma(parity), gamma(next)};
+  // <p, q>' = <w, u> - beta² <p, q>
+  dispatch(p.device(), [&](auto device) {
+    kernels::next_curvature(device, beta, wu_now, last_curvature, scalars.at(curvature));
+  });
+  // alpha = gamma / <p, q>'
+  const detail::Quotient alpha{gamma(parity), scalars[curvature]};
+  // p = u + beta p, q = w + beta q, x += alpha p, r -= alpha q, |r|²
+  detail::step_all(into(next, rr), alpha, beta, u(), *w, p, q, x, r);
+  // u = M r, w = A u, gamma' = <r, u>, <w, u>
+  finish_residual(next);
+}
+
+template <Scalar T>
+SolverCheck CgRecurrence<T>::evaluate() {
+  std::array<double, slot_count> values{};
+  scalars.read(values);
+  const int bank = static_cast<int>(this->iteration() % 2);
+  const auto now = [&](Slot slot) { return values[static_cast<std::size_t>(in_bank(bank, slot))]; };
+  const double curvature = values[static_cast<std::size_t>(in_bank(1 - bank, pq))];
+
+  SolverCheck check;
+  check.residual_norm = std::sqrt(now(rr));
+  check.gradient_norm = check.residual_norm;
+  check.converged = check.residual_norm <= threshold;
+  this->expect_finite(check, "|y - A x|", check.residual_norm);
+  if (m) {
+    this->expect_positive(check, "rᴴM r, with the residual r,", now(ru),
+                          "the preconditioner M is not positive definite");
+  }
+  if (this->iteration() > 0) {
+    this->expect_positive(check, "pᴴA p, with the search direction p,", curvature,
+                          "the operator A is not positive definite; use cgls()");
+  }
+  return check;
+}
+
+template <Scalar T>
+SolverNorms CgRecurrence<T>::true_norms() {
+  // q is scratch: an iteration writes it before it reads it. With a single reduction it is not, but
+  // w can be recomputed.
+  DistributedArray<T>& residual = has_single_reduction() ? *w : q;
+  // y - A x
+  copy(y, residual);
+  a.forward(x, residual, {-1, 1});
+  const double size = norm(residual);
+  // w = A u
+  if (has_single_reduction()) a.forward(u(), *w);
+  return {.residual = size, .gradient = size};
+}
+
+template <Scalar T>
+void CgRecurrence<T>::visit_state(StateVisitor& visitor) {
+  visitor.visit("x", x);
+  visitor.visit("r", r);
+  visitor.visit("p", p);
+  if (has_single_reduction()) {
+    visitor.visit("q", q);
+    visitor.visit("w", *w);
+    if (z) visitor.visit("z", *z);
+  }
+  visitor.visit("scalars", scalars.memory(), scalars.count());
+}
+
+}  // namespace
 
 template <Scalar T>
 Cg<T>::Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options,
@@ -76,139 +258,7 @@ Cg<T>::Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOp
                     (!cg_options.preconditioner || cg_options.preconditioner->capturable())) {
   detail::check_problem("cg", a, y);
   detail::check_preconditioner("cg", cg_options.preconditioner, a.domain());
-  state_ = std::make_unique<State>(a, y, cg_options);
-
-  State& state = *state_;
-  copy(state.y, state.r);
-  double reference = norm(state.y);
-  if (cg_options.x0) {
-    a.forward(this->x(), state.r, {-1, 1});
-    if (reference == 0) reference = norm(state.r);
-  }
-  state.threshold = this->threshold(reference);
-  detail::sum_product(state.into(0, State::rr), state.r, state.r);
-  look_ahead(0);
-  if (!state.has_one_sum()) copy(state.u(), state.p);
-  this->depends_on("y", state.y);
-  this->begin();
-}
-
-template <Scalar T>
-Cg<T>::~Cg() = default;
-
-template <Scalar T>
-void Cg<T>::look_ahead(int bank) {
-  State& state = *state_;
-  if (state.m) state.m->forward(state.r, *state.z);
-  int sums = 1;
-  if (state.has_one_sum()) {
-    state.a.forward(state.u(), *state.w);
-    detail::sum_products(state.into(bank, State::ru), state.r, *state.w, state.u());
-    sums = 3;
-  } else if (state.m) {
-    detail::sum_product(state.into(bank, State::ru), state.r, state.u());
-    sums = 2;
-  }
-  state.scalars.finish(state.space, State::in_bank(bank, State::rr), sums);
-}
-
-template <Scalar T>
-void Cg<T>::iterate(int parity) {
-  if (state_->has_one_sum()) {
-    iterate_with_one_sum(parity);
-  } else {
-    iterate_with_two_sums(parity);
-  }
-}
-
-template <Scalar T>
-void Cg<T>::iterate_with_two_sums(int parity) {
-  State& state = *state_;
-  const int next = 1 - parity;
-  const int curvature = State::in_bank(parity, State::pq);
-
-  state.a.forward(state.p, state.q);
-  detail::sum_product(state.into(parity, State::pq), state.p, state.q);
-  state.scalars.finish(state.space, curvature, 1);
-
-  const detail::Quotient alpha{state.gamma(parity), state.scalars[curvature]};
-  detail::step_residual(state.into(next, State::rr), alpha, state.q, state.r);
-  look_ahead(next);
-
-  const detail::Quotient beta{state.gamma(next), state.gamma(parity)};
-  detail::step_solution(alpha, beta, state.u(), this->own_x(), state.p);
-}
-
-// After Chronopoulos and Gear: A p and Re<p, A p> follow from A u and Re<u, A u>, which can be
-// summed up together with what else there is to sum up.
-template <Scalar T>
-void Cg<T>::iterate_with_one_sum(int parity) {
-  State& state = *state_;
-  const int next = 1 - parity;
-  const int curvature = State::in_bank(parity, State::pq);
-  const double* wu_now = state.scalars[State::in_bank(parity, State::wu)];
-  const double* last_curvature = state.scalars[State::in_bank(next, State::pq)];
-
-  const detail::Quotient beta{state.gamma(parity), state.gamma(next)};
-  dispatch(state.p.device(), [&](auto device) {
-    kernels::next_curvature(device, beta, wu_now, last_curvature, state.scalars.at(curvature));
-  });
-  const detail::Quotient alpha{state.gamma(parity), state.scalars[curvature]};
-  detail::step_all(state.into(next, State::rr), alpha, beta, state.u(), *state.w, state.p, state.q,
-                   this->own_x(), state.r);
-  look_ahead(next);
-}
-
-template <Scalar T>
-typename Cg<T>::Check Cg<T>::evaluate() {
-  const State& state = *state_;
-  std::array<double, State::slot_count> seen{};
-  state.scalars.read(seen);
-  const int bank = static_cast<int>(this->iteration() % 2);
-  const auto now = [&](typename State::Slot slot) {
-    return seen[static_cast<std::size_t>(State::in_bank(bank, slot))];
-  };
-  const double curvature = seen[static_cast<std::size_t>(State::in_bank(1 - bank, State::pq))];
-
-  Check check;
-  check.residual_norm = std::sqrt(now(State::rr));
-  check.gradient_norm = check.residual_norm;
-  check.converged = check.residual_norm <= state.threshold;
-  this->expect_finite(check, "|y - A x|", check.residual_norm);
-  if (state.m) {
-    this->expect_positive(check, "rᴴM r, r the residual,", now(State::ru),
-                          "the preconditioner M is not positive definite");
-  }
-  if (this->iteration() > 0) {
-    this->expect_positive(check, "pᴴA p, p the direction,", curvature,
-                          "the operator A is not positive definite; use cgls()");
-  }
-  return check;
-}
-
-template <Scalar T>
-typename Cg<T>::Norms Cg<T>::true_norms() {
-  // Each iteration writes q before it reads it; or else w can be made again.
-  State& state = *state_;
-  DistributedArray<T>& residual = state.has_one_sum() ? *state.w : state.q;
-  copy(state.y, residual);
-  state.a.forward(this->x(), residual, {-1, 1});
-  const double size = norm(residual);
-  if (state.has_one_sum()) state.a.forward(state.u(), *state.w);
-  return {.residual = size, .gradient = size};
-}
-
-template <Scalar T>
-void Cg<T>::visit_own_state(StateVisitor& visitor) {
-  visitor.visit("x", this->own_x());
-  visitor.visit("r", state_->r);
-  visitor.visit("p", state_->p);
-  if (state_->has_one_sum()) {
-    visitor.visit("q", state_->q);
-    visitor.visit("w", *state_->w);
-    if (state_->z) visitor.visit("z", *state_->z);
-  }
-  visitor.visit("scalars", state_->scalars.memory(), state_->scalars.count());
+  this->start(std::make_unique<CgRecurrence<T>>(*this, a, y, cg_options));
 }
 
 template <Scalar T>

@@ -24,32 +24,35 @@ double epsilon_of(DType dtype) {
                           : std::numeric_limits<double>::epsilon();
 }
 
-/// Even data may have been computed, on other ranks with other rounding errors.
-double error_of_data(double epsilon) { return 1e3 * epsilon; }
-/// May be larger than that of sums.
-double error_of_operators(double epsilon) { return std::sqrt(epsilon); }
+/// Relative tolerance for data, which may have been computed on other ranks, with other rounding
+/// errors.
+double data_tolerance(double epsilon) { return 1e3 * epsilon; }
+/// Relative tolerance for results of operators, which can amplify rounding errors.
+double operator_tolerance(double epsilon) { return std::sqrt(epsilon); }
 
-index_t word_of(DType dtype) { return is_single(dtype) ? 4 : 8; }
+index_t word_size_of(DType dtype) { return is_single(dtype) ? 4 : 8; }
 
-void add_facts(std::vector<Fact>& facts, const std::string& suffix, const Comm& comm,
-               const std::vector<StateArray>& arrays, double (*error)(double epsilon)) {
+void add_properties(std::vector<Property>& properties, const std::string& suffix, const Comm& comm,
+                    const std::vector<StateArray>& arrays,
+                    double (*relative_tolerance)(double epsilon)) {
   const std::vector<Fingerprint> fingerprints = fingerprints_of(comm, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const auto& [norm, sum] = fingerprints[i];
-    const double tolerance = error(epsilon_of(arrays[i].dtype)) * norm;
-    facts.push_back({fmt::format("|{}|{}", arrays[i].name, suffix), norm, tolerance});
-    facts.push_back({fmt::format("a checksum of {}{}", arrays[i].name, suffix), sum, tolerance});
+    const double tolerance = relative_tolerance(epsilon_of(arrays[i].dtype)) * norm;
+    properties.push_back({fmt::format("|{}|{}", arrays[i].name, suffix), norm, tolerance});
+    properties.push_back(
+        {fmt::format("a checksum of {}{}", arrays[i].name, suffix), sum, tolerance});
   }
 }
 
-/// The checksum of this rank's part of an array, which begins at an offset of the file.
+/// The checksum of this rank's part of an array that starts at this offset.
 std::uint64_t part_checksum(const StateArray& array, const std::byte* data, index_t offset) {
   const index_t element = size_of(array.dtype);
   std::uint64_t sum = 0;
   for_each_run(array.layout.shape(), array.layout.box(),
                [&](index_t place, index_t first, index_t count) {
-                 sum += checksum_of(data + first * element, count * element, word_of(array.dtype),
-                                    offset + place * element);
+                 sum += checksum_of(data + first * element, count * element,
+                                    word_size_of(array.dtype), offset + place * element);
                });
   return sum;
 }
@@ -66,7 +69,7 @@ std::vector<double> as_numbers(const std::vector<SolverStatus>& history) {
   return numbers;
 }
 
-/// Adds entries to the history; false if they cannot follow those that are there.
+/// Appends entries to the history; false if their iterations are not in order.
 bool append(std::vector<SolverStatus>& history, std::span<const double> numbers) {
   constexpr double largest = 0x1p53;
   for (std::size_t i = 0; i < numbers.size(); i += std::size_t{numbers_per_status}) {
@@ -82,8 +85,8 @@ bool append(std::vector<SolverStatus>& history, std::span<const double> numbers)
   return true;
 }
 
-/// The part of a file behind its header. Whatever goes through is added to the checksum; that of
-/// all ranks together is that of the file.
+/// The part of a file after its header. Adds everything read or written to a checksum; the sum over
+/// all ranks is the checksum of the file.
 class Body {
  public:
   Body(const File& file, index_t offset) : file_(file), offset_(offset) {}
@@ -101,17 +104,17 @@ class Body {
     sum_ += part_checksum(array, host.data(), place);
   }
 
-  /// Does not count in the checksum.
+  /// Does not add to the checksum.
   void read(void* data, index_t bytes, index_t place) const {
     file_.read(data, bytes, offset_ + place);
   }
-  /// Calls use(words) for all of a region, a part at a time.
+  /// Calls use(words) for one chunk of a region after the other.
   template <class Use>
   void read_words(index_t bytes, index_t place, bool counts, Use use) {
-    constexpr index_t most = index_t{1} << 20;  // bytes
+    constexpr index_t chunk_bytes = index_t{1} << 20;
     std::vector<double> words;
-    for (index_t done = 0; done < bytes; done += most) {
-      const index_t part = std::min(bytes - done, most);
+    for (index_t done = 0; done < bytes; done += chunk_bytes) {
+      const index_t part = std::min(bytes - done, chunk_bytes);
       words.resize(static_cast<std::size_t>(part) / sizeof(double));
       file_.read(words.data(), part, offset_ + place + done);
       if (counts) sum_ += checksum_of(words.data(), part, 8, place + done);
@@ -145,36 +148,36 @@ Checkpoint::Checkpoint(std::string solver, Comm comm, CheckpointOptions options,
       last_time_(Clock::now()) {
   require(!options_.path.empty(), "{}: checkpoint.path is empty; name a file", solver_);
   require(options_.every_iterations >= 0,
-          "{}: checkpoint.every_iterations = {}; use 0 if they do not matter, or more", solver_,
-          options_.every_iterations);
+          "{}: checkpoint.every_iterations = {}; use 0 to ignore iterations, or a positive number",
+          solver_, options_.every_iterations);
   require(std::isfinite(options_.every_seconds) && options_.every_seconds >= 0,
-          "{}: checkpoint.every_seconds = {}; use 0 if they do not matter, or a positive number",
-          solver_, options_.every_seconds);
+          "{}: checkpoint.every_seconds = {}; use 0 to ignore time, or a positive number", solver_,
+          options_.every_seconds);
   require(!has_groups,
-          "{}: groups of ranks have arrays of their own here, which a checkpoint has no place "
-          "for; use layouts of all ranks, or solve on a communicator for each group, with a path "
-          "of its own",
+          "{}: checkpoints do not support layouts within groups of ranks; use layouts of all "
+          "ranks, or give each group its own communicator and path",
           solver_);
 }
 
 void Checkpoint::depends_on(std::string_view name, double value) {
-  facts_.push_back({std::string(name), value, 0});
+  properties_.push_back({std::string(name), value, 0});
 }
 
 template <Scalar T>
 void Checkpoint::depends_on(std::string_view name, const ConstArrayView<T>& array,
-                            bool by_operators) {
+                            bool is_computed) {
   std::vector<StateArray> leaves;
   add_leaves(leaves, std::string(name), array);
-  add_facts(facts_, "", comm_, leaves, by_operators ? error_of_operators : error_of_data);
+  add_properties(properties_, "", comm_, leaves, is_computed ? operator_tolerance : data_tolerance);
 }
 
 std::optional<Checkpoint::Resumed> Checkpoint::begin(AnySolver& solver) {
-  add_facts(facts_, " at the start", comm_, SolverState(solver).arrays, error_of_operators);
+  add_properties(properties_, " at the start", comm_, SolverState(solver).arrays,
+                 operator_tolerance);
   const std::size_t text_bytes = describe(solver).text().size();
-  require(text_bytes <= std::size_t{longest_checkpoint_text},
-          "{}: {} arrays are too many for a checkpoint; use fewer and larger parts in stacks",
-          solver_, SolverState(solver).arrays.size());
+  require(text_bytes <= std::size_t{max_checkpoint_text},
+          "{}: a checkpoint cannot hold {} arrays; use fewer and larger parts in stacks", solver_,
+          SolverState(solver).arrays.size());
   if (!lock()) return std::nullopt;
   Resumed resumed = restore(solver);
   last_iteration_ = solver.iteration();
@@ -204,11 +207,11 @@ bool Checkpoint::is_due(index_t iteration) const {
 }
 
 bool Checkpoint::lock() {
-  std::string path;  // empty if there is nothing to go on from
+  std::string path;  // empty if there is nothing to resume from
   together(comm_, [&] {
     if (comm_.rank() != 0) return;
     lock_.emplace(options_.path);
-    // By now, nobody else makes or replaces it.
+    // With the lock held, no other job creates or replaces the file.
     if (options_.resume && resolve_path(lock_->target()).exists) path = lock_->target();
   });
   path_ = text_of_rank_0(comm_, path);
@@ -220,7 +223,7 @@ CheckpointHeader Checkpoint::describe(AnySolver& solver) const {
   CheckpointHeader header;
   header.solver = solver_;
   header.ranks = comm_.size();
-  header.dealing = partition_hash(state.arrays);
+  header.partition = partition_hash(state.arrays);
   header.history_length = static_cast<index_t>(solver.history().size());
   for (const StateInteger& integer : state.integers)
     header.integers.push_back({integer.name, *integer.value});
@@ -230,7 +233,7 @@ CheckpointHeader Checkpoint::describe(AnySolver& solver) const {
   }
   for (const StateNumbers& numbers : state.numbers)
     header.numbers.push_back({numbers.name, numbers.memory.bytes()});
-  header.facts = facts_;
+  header.properties = properties_;
   return header;
 }
 
@@ -276,52 +279,52 @@ void Checkpoint::save(AnySolver& solver) {
 
 Checkpoint::Resumed Checkpoint::restore(AnySolver& solver) const {
   const SolverState state(solver);
-  const CheckpointHeader here = describe(solver);
+  const CheckpointHeader current = describe(solver);
   const bool first = comm_.rank() == 0;
-  CheckpointHeader there;
+  CheckpointHeader saved;
   Resumed resumed;
   std::uint64_t sum = 0;
   together(comm_, [&] {
     const File file = File::open(path_);
     index_t text_bytes = 0;
-    there = read_checkpoint_header(file, text_bytes);
-    if (const std::string what = difference(there, here); !what.empty()) {
+    saved = read_checkpoint_header(file, text_bytes);
+    if (const std::string what = difference(saved, current); !what.empty()) {
       refuse(
-          "{}: the checkpoint '{}' is of another problem: {}; go on with the problem it was made "
-          "for, use another path, or start anew with resume = false, which replaces it",
+          "{}: the checkpoint '{}' is of another problem: {}; resume the problem that it was "
+          "saved for, use another path, or start anew with resume = false, which replaces it",
           solver_, path_, what);
     }
-    resumed.was_elsewhere = there.dealing != here.dealing;
+    resumed.is_repartitioned = saved.partition != current.partition;
     Body body(file, text_bytes);
     for (std::size_t i = 0; i < state.arrays.size(); ++i)
-      body.read(state.arrays[i], there.array_offset(i));
+      body.read(state.arrays[i], saved.array_offset(i));
     for (std::size_t i = 0; i < state.numbers.size(); ++i) {
-      const index_t block = there.numbers[i].bytes;
-      const index_t place = there.numbers_offset(i);
-      if (first) body.read_words(there.ranks * block, place, true, [](auto) {});
+      const index_t block = saved.numbers[i].bytes;
+      const index_t place = saved.numbers_offset(i);
+      if (first) body.read_words(saved.ranks * block, place, true, [](auto) {});
       const auto& [name, memory, common] = state.numbers[i];
       if (block < common * size_of(memory.dtype))
         throw damaged_checkpoint(path_, fmt::format("each rank has {} bytes of {}", block, name));
       std::vector<std::byte> mine(static_cast<std::size_t>(std::min(block, memory.bytes())));
-      // What ranks have in common comes first, and is in every block.
-      const index_t offset = resumed.was_elsewhere ? 0 : comm_.rank() * block;
+      // Every block begins with the numbers that all ranks have in common.
+      const index_t offset = resumed.is_repartitioned ? 0 : comm_.rank() * block;
       body.read(mine.data(), static_cast<index_t>(mine.size()), place + offset);
       copy_bytes(memory.data, memory.where, mine.data(), Device::cpu(), mine.size());
     }
-    const index_t history_bytes = there.history_length * bytes_per_status;
-    body.read_words(history_bytes, there.history_offset(), first, [&](auto numbers) {
+    const index_t history_bytes = saved.history_length * bytes_per_status;
+    body.read_words(history_bytes, saved.history_offset(), first, [&](auto numbers) {
       if (!append(resumed.history, numbers))
         throw damaged_checkpoint(path_, "its history is out of order");
     });
     sum = body.sum();
   });
-  const bool is_whole = comm_.allreduce(sum) == there.checksum;
-  std::string complaint = is_whole ? "" : damaged_checkpoint(path_, "its checksum is wrong").what();
+  const bool is_intact = comm_.allreduce(sum) == saved.checksum;
+  std::string error = is_intact ? "" : damaged_checkpoint(path_, "its checksum is wrong").what();
   for (std::size_t i = 0; i < state.integers.size(); ++i)
-    *state.integers[i].value = there.integers[i].value;
-  if (is_whole && resumed.history.back().iteration != solver.iteration())
-    complaint = damaged_checkpoint(path_, "its history ends in another iteration").what();
-  comm_.agree(complaint);
+    *state.integers[i].value = saved.integers[i].value;
+  if (is_intact && resumed.history.back().iteration != solver.iteration())
+    error = damaged_checkpoint(path_, "its history ends in another iteration").what();
+  comm_.agree(error);
   return resumed;
 }
 

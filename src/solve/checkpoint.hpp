@@ -13,36 +13,36 @@
 
 namespace weft::detail {
 
-/// The checkpoints of one solver: knows when one is due, writes it, and goes on from one. All
-/// calls are collective.
+/// The checkpoints of one solver: decides when one is due, saves it, and restores it. All calls are
+/// collective unless stated otherwise.
 class Checkpoint {
  public:
-  /// `has_groups`: of ranks, each with its own copies of arrays, for which there is no place in a
-  /// file.
+  /// Throws if `has_groups`: groups of ranks have their own arrays, which the file format does not
+  /// support.
   Checkpoint(std::string solver, Comm comm, CheckpointOptions options, bool has_groups);
 
-  /// Something that iterates depend on, by which the problem is recognised.
+  /// Adds a value that identifies the problem. `is_computed` allows for the rounding errors of
+  /// operators.
   void depends_on(std::string_view name, double value);
   template <Scalar T>
-  void depends_on(std::string_view name, const ConstArrayView<T>& array, bool by_operators);
+  void depends_on(std::string_view name, const ConstArrayView<T>& array, bool is_computed);
 
   struct Resumed {
     std::vector<SolverStatus> history;
-    /// The arrays were dealt out to ranks in another way, so that parts of sums are not right.
-    bool was_elsewhere = false;
+    /// The arrays had another partition, so that partial sums must be recomputed.
+    bool is_repartitioned = false;
   };
-  /// To be called with the state that a solver starts from. Puts the state of the file in its
-  /// place, if there is one to go on from. From here on, other jobs and solvers cannot use the
-  /// path.
+  /// To be called with the initial state of the solver. Locks the path against other solvers and
+  /// jobs. If there is a file to resume from, replaces the state with the saved one.
   std::optional<Resumed> begin(AnySolver& solver);
-  /// Writes a checkpoint if it is time for one; releases the path if the solver has stopped.
+  /// Saves a checkpoint if one is due; releases the path if the solver has stopped.
   void after_check(AnySolver& solver);
-  /// Others may use the path from now on; not collective.
+  /// Releases the lock on the path. Not collective.
   void release();
 
  private:
   bool is_due(index_t iteration) const;
-  /// True if there is a checkpoint to go on from.
+  /// Locks the path. True if there is a checkpoint to resume from.
   bool lock();
   CheckpointHeader describe(AnySolver& solver) const;
   void save(AnySolver& solver);
@@ -52,8 +52,8 @@ class Checkpoint {
   Comm comm_;
   CheckpointOptions options_;
   std::optional<FileLock> lock_;  // on rank 0
-  std::string path_;              // of the checkpoint to go on from, without symbolic links
-  std::vector<Fact> facts_;
+  std::string path_;              // of the checkpoint to resume from, without symbolic links
+  std::vector<Property> properties_;
   index_t last_iteration_ = 0;
   std::chrono::steady_clock::time_point last_time_;
 };

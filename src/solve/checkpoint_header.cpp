@@ -19,9 +19,10 @@ namespace {
 
 constexpr std::string_view magic = "weft checkpoint ";
 constexpr std::string_view version = "1";
-// The first line: what it is, and how long the text behind it is, with its checksum.
+// The first line: the magic and the version, then the length and the checksum of the following
+// text.
 constexpr index_t first_line_bytes = 16 + 2 + 16 + 1 + 16 + 1;
-// The history lies behind arrays of any type.
+// The history follows arrays of any type.
 constexpr index_t alignment = 8;
 
 index_t aligned(index_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
@@ -35,7 +36,8 @@ std::uint64_t text_checksum(std::string_view text) {
   return sum;
 }
 
-/// Takes a line apart. What it cannot read it makes 0 or empty; read_checkpoint_header finds out.
+/// Parses a line. Fields that cannot be read become 0 or empty; read_checkpoint_header() detects
+/// that.
 class Line {
  public:
   explicit Line(const std::string& text) : words_(text) { words_ >> key_; }
@@ -87,7 +89,7 @@ CheckpointHeader parse(const std::string& text) {
     Line line(one);
     if (line.key() == "solver") header.solver = line.rest();
     if (line.key() == "ranks") header.ranks = line.integer();
-    if (line.key() == "dealing") header.dealing = line.bits();
+    if (line.key() == "dealing") header.partition = line.bits();
     if (line.key() == "history") header.history_length = line.integer();
     if (line.key() == "checksum") header.checksum = line.bits();
     if (line.key() == "array") header.arrays.push_back(read_array(line));
@@ -102,13 +104,13 @@ CheckpointHeader parse(const std::string& text) {
     if (line.key() == "fact") {
       const double value = line.real();
       const double tolerance = line.real();
-      header.facts.push_back({line.rest(), value, tolerance});
+      header.properties.push_back({line.rest(), value, tolerance});
     }
   }
   return header;
 }
 
-/// A sum of products that notices when it does not fit into 64 bits.
+/// A sum of products that detects overflow of 64 bits.
 class ByteCount {
  public:
   void add(index_t count, index_t bytes) {
@@ -124,7 +126,7 @@ class ByteCount {
   bool overflow_ = false;
 };
 
-/// data_bytes() of a header that anybody may have written; nothing if it is more than 64 bits hold.
+/// data_bytes() of an untrusted header; empty on overflow of 64 bits.
 std::optional<index_t> checked_data_bytes(const CheckpointHeader& header) {
   ByteCount bytes;
   for (const auto& array : header.arrays) bytes.add(array.shape.count(), array.element);
@@ -133,7 +135,7 @@ std::optional<index_t> checked_data_bytes(const CheckpointHeader& header) {
   return bytes.total();
 }
 
-/// What no checkpoint can have; empty if there is nothing.
+/// Describes a field with an impossible value; empty if there is none.
 std::string impossible_field(const CheckpointHeader& header) {
   constexpr index_t largest_element = 16;
   constexpr index_t word = sizeof(double);
@@ -174,17 +176,19 @@ bool is_same(const Named& a, const Named& b) {
   return a.name == b.name;
 }
 
-/// The first of the descriptions that differ; empty if all are the same.
+/// Describes the first pair of items that differ; empty if all are the same.
 template <class Item>
-std::string first_difference(std::string_view what, const std::vector<Item>& there,
-                             const std::vector<Item>& here) {
-  for (std::size_t i = 0; i < std::max(there.size(), here.size()); ++i) {
+std::string first_difference(std::string_view what, const std::vector<Item>& saved,
+                             const std::vector<Item>& current) {
+  for (std::size_t i = 0; i < std::max(saved.size(), current.size()); ++i) {
     const auto at = [i](const std::vector<Item>& all) {
       return i < all.size() ? describe(all[i]) : std::string("missing");
     };
-    const bool same = i < there.size() && i < here.size() && is_same(there[i], here[i]);
-    if (!same)
-      return fmt::format("there, {} {} is {}, and here it is {}", what, i + 1, at(there), at(here));
+    const bool same = i < saved.size() && i < current.size() && is_same(saved[i], current[i]);
+    if (!same) {
+      return fmt::format("{} {} was {} in the checkpoint and is {} now", what, i + 1, at(saved),
+                         at(current));
+    }
   }
   return {};
 }
@@ -193,7 +197,7 @@ std::string first_difference(std::string_view what, const std::vector<Item>& the
 
 std::string CheckpointHeader::text() const {
   std::string lines = fmt::format("solver {}\nranks {}\ndealing {}\nhistory {}\nchecksum {}\n",
-                                  solver, ranks, hex(dealing), history_length, hex(checksum));
+                                  solver, ranks, hex(partition), history_length, hex(checksum));
   for (const Integer& integer : integers)
     lines += fmt::format("integer {} {}\n", integer.value, integer.name);
   for (const Array& array : arrays) {
@@ -202,8 +206,10 @@ std::string CheckpointHeader::text() const {
     lines += fmt::format(" {}\n", array.name);
   }
   for (const Numbers& one : numbers) lines += fmt::format("numbers {} {}\n", one.bytes, one.name);
-  for (const Fact& fact : facts)
-    lines += fmt::format("fact {} {} {}\n", hex(fact.value), hex(fact.tolerance), fact.name);
+  for (const Property& property : properties) {
+    lines +=
+        fmt::format("fact {} {} {}\n", hex(property.value), hex(property.tolerance), property.name);
+  }
   return fmt::format("{}{} {} {}\n{}", magic, version, hex(lines.size()), hex(text_checksum(lines)),
                      lines);
 }
@@ -246,21 +252,21 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
   if (line.key() != version) {
     throw Error(fmt::format(
         "the checkpoint '{}' has format {}, but this version of Weft reads format {}; use the "
-        "version that has written it, or remove it",
+        "version that wrote it, or remove it",
         path, printable(line.key()), version));
   }
   const std::uint64_t lines_bytes = line.bits();
   const std::uint64_t checksum = line.bits();
   if (size < first_line_bytes || lines_bytes > static_cast<std::uint64_t>(size - first_line_bytes))
     throw damaged_checkpoint(path, fmt::format("it ends after {} bytes, in its header", size));
-  if (lines_bytes > static_cast<std::uint64_t>(longest_checkpoint_text))
+  if (lines_bytes > static_cast<std::uint64_t>(max_checkpoint_text))
     throw damaged_checkpoint(path, fmt::format("its header has {} bytes", lines_bytes));
   std::string lines(lines_bytes, '\0');
   file.read(lines.data(), static_cast<index_t>(lines_bytes), first_line_bytes);
   if (text_checksum(lines) != checksum)
     throw damaged_checkpoint(path, "the checksum of its header is wrong");
 
-  // The checksum only excludes accidents; the fields are still untrusted.
+  // The checksum only detects accidents; the fields are still untrusted.
   CheckpointHeader header;
   try {
     header = parse(lines);
@@ -268,7 +274,7 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
     throw damaged_checkpoint(path, error.what());
   }
   if (header.text() != first + lines)
-    throw damaged_checkpoint(path, "its header is not as Weft writes it");
+    throw damaged_checkpoint(path, "its header does not have the format that Weft writes");
   if (const std::string what = impossible_field(header); !what.empty())
     throw damaged_checkpoint(path, what);
   text_bytes = first_line_bytes + static_cast<index_t>(lines_bytes);
@@ -281,34 +287,37 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
   return header;
 }
 
-std::string difference(const CheckpointHeader& there, const CheckpointHeader& here) {
-  if (there.solver != here.solver)
-    return fmt::format("its solver is {}, and this one is {}", printable(there.solver),
-                       here.solver);
-  for (const std::string& what : {first_difference("array", there.arrays, here.arrays),
-                                  first_difference("block of numbers", there.numbers, here.numbers),
-                                  first_difference("counter", there.integers, here.integers),
-                                  first_difference("property", there.facts, here.facts)}) {
+std::string difference(const CheckpointHeader& saved, const CheckpointHeader& current) {
+  if (saved.solver != current.solver)
+    return fmt::format("its solver is {}, and this one is {}", printable(saved.solver),
+                       current.solver);
+  for (const std::string& what :
+       {first_difference("array", saved.arrays, current.arrays),
+        first_difference("block of numbers", saved.numbers, current.numbers),
+        first_difference("counter", saved.integers, current.integers),
+        first_difference("property", saved.properties, current.properties)}) {
     if (!what.empty()) return what;
   }
-  for (std::size_t i = 0; i < there.facts.size(); ++i) {
-    const Fact& theirs = there.facts[i];
-    const Fact& ours = here.facts[i];
-    // Norms that are equal up to a tolerance have tolerances that are nearly equal.
+  for (std::size_t i = 0; i < saved.properties.size(); ++i) {
+    const Property& theirs = saved.properties[i];
+    const Property& ours = current.properties[i];
+    // Norms that are equal up to a tolerance have nearly the same tolerance. The saved one is
+    // untrusted.
     const double tolerance =
         std::min(std::max(theirs.tolerance, ours.tolerance), 2 * ours.tolerance);
     if (std::abs(theirs.value - ours.value) <= tolerance) continue;
-    return fmt::format("there, {} is {:.9g}, and here it is {:.9g}", ours.name, theirs.value,
+    return fmt::format("{} was {:.9g} in the checkpoint and is {:.9g} now", ours.name, theirs.value,
                        ours.value);
   }
-  // The same way of dealing out arrays is on the same ranks, with the same sums.
-  if (there.dealing != here.dealing) return {};
-  if (there.ranks != here.ranks)
-    return fmt::format("it was written by {} ranks, and here are {}", there.ranks, here.ranks);
-  for (std::size_t i = 0; i < there.numbers.size(); ++i) {
-    if (there.numbers[i].bytes == here.numbers[i].bytes) continue;
-    return fmt::format("there, {} have {} bytes on each rank, and here {}", here.numbers[i].name,
-                       there.numbers[i].bytes, here.numbers[i].bytes);
+  // The same partition implies the same ranks and the same partial sums.
+  if (saved.partition != current.partition) return {};
+  if (saved.ranks != current.ranks)
+    return fmt::format("it was saved by {} ranks, and there are {} now", saved.ranks,
+                       current.ranks);
+  for (std::size_t i = 0; i < saved.numbers.size(); ++i) {
+    if (saved.numbers[i].bytes == current.numbers[i].bytes) continue;
+    return fmt::format("{} had {} bytes on each rank in the checkpoint and have {} now",
+                       current.numbers[i].name, saved.numbers[i].bytes, current.numbers[i].bytes);
   }
   return {};
 }

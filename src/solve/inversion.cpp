@@ -32,8 +32,8 @@ void check_regularizers(const char* where, const Layout& domain,
   for (std::size_t i = 0; i < regularizers.size(); ++i) {
     const auto& [op, weight, data] = regularizers[i];
     require(std::isfinite(weight) && weight >= 0,
-            "{}: the weight of regularizer {} is {}; use a positive number, or 0 to leave it out",
-            where, i, weight);
+            "{}: the weight of regularizer {} is {}; use a positive number, or 0 to omit it", where,
+            i, weight);
     if (!(op.domain() == domain)) {
       refuse("{}: {}", where,
              detail::difference("the operator takes", domain,
@@ -51,7 +51,7 @@ void check_regularizers(const char* where, const Layout& domain,
   }
 }
 
-/// What the two forms of the problem have in common.
+/// The checks that both forms of the problem share.
 template <Scalar D, Scalar R>
 void check_inversion(const char* where, const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                      const Regularizers<D>& regularizers, double damp,
@@ -79,7 +79,7 @@ struct Row {
   std::optional<ConstArrayView<R>> data;
 };
 
-/// A regularizer as rows of a system whose scalars are those of the data.
+/// Appends a regularizer as rows of a system with the scalars of the data.
 template <Scalar D, Scalar R>
 void add(const Regularizer<D>& regularizer, std::vector<Row<D, R>>& rows) {
   const auto weight = static_cast<Real<D>>(regularizer.weight);

@@ -3,6 +3,7 @@
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
 #include <weft/kernel/dispatch.hpp>
+#include <weft/solve/recurrence.hpp>
 
 #include "solve/lsqr_kernels.hpp"
 #include "solve/problem.hpp"
@@ -24,7 +25,7 @@ constexpr std::size_t number_count = sizeof(LsqrNumbers) / sizeof(double);
 template <Scalar D>
 void check_lsqr_options(const LsqrOptions<D>& options) {
   const auto require_tolerance = [](const char* name, const std::optional<double>& tolerance) {
-    // Comparisons with NaN are false.
+    // The comparison is false for NaN.
     require(!tolerance || *tolerance >= 0, "lsqr: {} = {}; use 0 for none, or a positive number",
             name, tolerance.value_or(0));
   };
@@ -37,41 +38,63 @@ void check_lsqr_options(const LsqrOptions<D>& options) {
           options.condition_limit);
 }
 
-/// The root of |y - A x|² + damp² |x|² less its second term.
+/// |y - A x|, from the root of |y - A x|² + damp² |x|².
 double undamped(double damped_residual_norm, double damp, double x_norm) {
   const double rest = damp * x_norm;
   return std::sqrt(std::max(0.0, (damped_residual_norm - rest) * (damped_residual_norm + rest)));
 }
 
-}  // namespace
-
+// LSQR in the notation of Paige and Saunders. Their u and v have norm 1; here |u| = beta and
+// |v| = alpha, and the kernels that read u or v divide. With u = y - A x and v = Aᴴu / beta at the
+// start, an iteration extends the bidiagonalisation by a new u,
+//
+//   u        = A v / alpha - (alpha / beta) u
+//   beta     = |u|
+//
+// computes the rotations that eliminate damp and beta,
+//
+//   rho_damp = sqrt(rho_bar² + damp²)
+//   rho      = sqrt(rho_damp² + beta²)
+//   cosine   = rho_damp / rho
+//   sine     = beta / rho
+//   phi      = cosine (rho_bar / rho_damp) phi_bar
+//   phi_bar  = sine (rho_bar / rho_damp) phi_bar
+//
+// updates the solution,
+//
+//   w        = v / alpha - back w
+//   x       += (phi / rho) w
+//
+// and extends the bidiagonalisation by a new v:
+//
+//   v        = Aᴴu / beta - (beta / alpha) v
+//   alpha    = |v|
+//   theta    = sine alpha
+//   back     = theta / rho
+//   rho_bar  = -cosine alpha
+//
+// There are two reductions: one for |u|², one for |x|², |w|² and |v|². The scalars are LsqrNumbers,
+// and kernels with a single thread update them on the device.
+//
+// This damps the change of x, not x itself. To damp x when there is an x0, damping becomes rows of
+// the problem: A is stacked on damp times the identity, and y on zero. `tail` is u in these rows.
 template <Scalar D, Scalar R>
-struct Lsqr<D, R>::State {
-  // The sums among LsqrNumbers.
+struct LsqrRecurrence final : Recurrence<D> {
+  // The sums at the beginning of LsqrNumbers; see solve/scalars.hpp.
   enum Slot : int { uu, tt, xx, ww, vv };
 
-  State(const LinearOperator<D, R>& the_operator, const ConstArrayView<R>& data,
-        const SolverOptions& options, const LsqrOptions<D>& lsqr_options)
-      : a(the_operator),
-        damp(lsqr_options.damp),
-        starts_from_zero(!lsqr_options.x0),
-        atol(lsqr_options.atol.value_or(options.relative_tolerance)),
-        btol(lsqr_options.btol.value_or(options.relative_tolerance)),
-        condition_limit(lsqr_options.condition_limit),
-        y(data),
-        u(y.layout(), uninitialized),
-        q(y.layout(), uninitialized),
-        v(a.domain()),
-        w(a.domain()),
-        s(a.domain(), uninitialized),
-        domain(a.domain()),
-        range(a.range()),
-        scalars(a.domain().device(), static_cast<int>(number_count), {&domain, &range}) {
-    if (damp != 0 && !starts_from_zero) tail.emplace(a.domain(), uninitialized);
-    if (lsqr_options.variance) variance.emplace(a.domain());
-  }
+  LsqrRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
+                 const ConstArrayView<R>& data, const LsqrOptions<D>& lsqr_options);
 
-  /// What the rotations have to know of damping.
+  void iterate(int parity) override;
+  SolverCheck evaluate() override;
+  SolverNorms true_norms() override;
+  void visit_state(StateVisitor& visitor) override;
+
+  void update_x_and_v();
+  void test_convergence(SolverCheck& check) const;
+
+  /// The damping that the rotations apply; 0 if damping is part of the stacked problem.
   double implicit_damp() const { return tail ? 0 : damp; }
 
   LsqrNumbers* numbers() { return reinterpret_cast<LsqrNumbers*>(scalars.at(0)); }
@@ -79,13 +102,13 @@ struct Lsqr<D, R>::State {
   detail::SumInto of_domain(Slot slot) { return {scalars, domain, slot}; }
   detail::SumInto of_range(Slot slot) { return {scalars, range, slot}; }
 
-  /// u = factor q / alpha - (alpha / beta) u, and |u|²; u may be the tail.
+  /// u = factor q / alpha - (alpha / beta) u, |u|². `to` is u or its tail.
   template <Scalar T>
   void extend_u(const detail::SumInto& into, double factor, const ConstArrayView<T>& of,
                 DistributedArray<T>& to) {
     extend(into, &numbers()->alpha, &numbers()->beta, factor, of, to);
   }
-  /// v = s / beta - (beta / alpha) v, and |v|².
+  /// v = s / beta - (beta / alpha) v, |v|²
   void extend_v() { extend(of_domain(vv), &numbers()->beta, &numbers()->alpha, 1, s, v); }
   template <Scalar T>
   void extend(const detail::SumInto& into, const double* other, const double* own, double factor,
@@ -97,7 +120,7 @@ struct Lsqr<D, R>::State {
     });
   }
 
-  /// Finishes what is known of u.
+  /// Reduces |u|².
   void finish_u() {
     if (tail) {
       scalars.finish(range, uu, 1, domain, 1);
@@ -106,12 +129,13 @@ struct Lsqr<D, R>::State {
     }
   }
 
-  /// Calls kernel(device, numbers) for the numbers alone.
+  /// Calls kernel(device, numbers), which updates the scalars.
   template <class Kernel>
   void update_numbers(Kernel kernel) {
     dispatch(scalars.device(), [&](auto device) { kernel(device, numbers()); });
   }
 
+  using Recurrence<D>::x;
   LinearOperator<D, R> a;
   double damp;
   bool starts_from_zero;
@@ -119,114 +143,127 @@ struct Lsqr<D, R>::State {
   double btol;
   double condition_limit;
   ConstArrayView<R> y;
-  DistributedArray<R> u;  // beta times the left vector of the bidiagonalisation
-  DistributedArray<R> q;  // A v
-  DistributedArray<D> v;  // alpha times the right one
-  DistributedArray<D> w;  // along which x goes
-  DistributedArray<D> s;  // Aᴴ u
-  // LSQR damps what it adds to x0. So that all of x is damped, damping becomes rows of the problem
-  // if there is an x0: A over damp times identity, and y over zero. This is u in these rows.
-  std::optional<DistributedArray<D>> tail;
+  DistributedArray<R> u;                    // beta times the left vector
+  DistributedArray<R> q;                    // A v
+  DistributedArray<D> v;                    // alpha times the right vector
+  DistributedArray<D> w;                    // the search direction
+  DistributedArray<D> s;                    // Aᴴ u
+  std::optional<DistributedArray<D>> tail;  // u in the rows of explicit damping
   std::optional<DistributedArray<Real<D>>> variance;
   detail::SumSpace domain;
   detail::SumSpace range;
   detail::Scalars scalars;
   double y_norm = 0;
-  double least_a_norm = 0;  // |A| is at least that, as the first look at A shows
+  double least_a_norm = 0;  // a lower bound of |A|: |A x0| / |x0|
   LsqrEstimates estimates;
 };
 
 template <Scalar D, Scalar R>
-Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
-                 const SolverOptions& options, const LsqrOptions<D>& lsqr_options)
-    : Solver<D>("lsqr", a.domain(), a.range(), lsqr_options.x0, options, a.capturable()) {
-  check_lsqr_options(lsqr_options);
-  detail::check_problem("lsqr", a, y);
-  state_ = std::make_unique<State>(a, y, options, lsqr_options);
+LsqrRecurrence<D, R>::LsqrRecurrence(Solver<D>& solver, const LinearOperator<D, R>& the_operator,
+                                     const ConstArrayView<R>& data,
+                                     const LsqrOptions<D>& lsqr_options)
+    : Recurrence<D>(solver),
+      a(the_operator),
+      damp(lsqr_options.damp),
+      starts_from_zero(!lsqr_options.x0),
+      atol(lsqr_options.atol.value_or(this->options().relative_tolerance)),
+      btol(lsqr_options.btol.value_or(this->options().relative_tolerance)),
+      condition_limit(lsqr_options.condition_limit),
+      y(data),
+      u(y.layout(), uninitialized),
+      q(y.layout(), uninitialized),
+      v(a.domain()),
+      w(a.domain()),
+      s(a.domain(), uninitialized),
+      domain(a.domain()),
+      range(a.range()),
+      scalars(a.domain().device(), static_cast<int>(number_count), {&domain, &range}) {
+  if (damp != 0 && !starts_from_zero) tail.emplace(a.domain(), uninitialized);
+  if (lsqr_options.variance) variance.emplace(a.domain());
 
-  State& state = *state_;
-  copy(state.y, state.u);
-  state.y_norm = norm(state.y);
-  if (!state.starts_from_zero) {
-    const ConstArrayView<D>& x = this->x();
-    a.forward(x, state.q);
-    axpy(-1, state.q, state.u);
+  // u = y - A x, tail = -damp x
+  copy(y, u);
+  y_norm = norm(y);
+  if (!starts_from_zero) {
+    a.forward(x, q);
+    axpy(-1, q, u);
     const double x_norm = norm(x);
-    if (x_norm > 0) state.least_a_norm = norm(state.q) / x_norm;
-    if (state.y_norm == 0) state.y_norm = norm(state.u);
-    if (state.tail) axpby(static_cast<Real<D>>(-state.damp), x, 0, *state.tail);
+    if (x_norm > 0) least_a_norm = norm(q) / x_norm;
+    if (y_norm == 0) y_norm = norm(u);
+    if (tail) axpby(static_cast<Real<D>>(-damp), x, 0, *tail);
   }
-  detail::sum_product(state.of_range(State::uu), state.u, state.u);
-  if (state.tail) detail::sum_product(state.of_domain(State::tt), *state.tail, *state.tail);
-  state.finish_u();
-  state.update_numbers(
-      [](auto device, LsqrNumbers* numbers) { kernels::lsqr_begin(device, numbers); });
-  step_v();
-  this->depends_on("damp", state.damp);
-  this->depends_on("y", state.y);
-  this->begin();
+  // beta = |u|
+  detail::sum_product(of_range(uu), u, u);
+  if (tail) detail::sum_product(of_domain(tt), *tail, *tail);
+  finish_u();
+  update_numbers([](auto device, LsqrNumbers* all) { kernels::lsqr_begin(device, all); });
+  // v = Aᴴu / beta, alpha = |v|
+  update_x_and_v();
+  this->depends_on("damp", damp);
+  this->depends_on("y", y);
 }
 
 template <Scalar D, Scalar R>
-Lsqr<D, R>::~Lsqr() = default;
-
-template <Scalar D, Scalar R>
-void Lsqr<D, R>::iterate(int /*parity*/) {
-  State& state = *state_;
-  state.a.forward(state.v, state.q);
-  state.extend_u(state.of_range(State::uu), 1, state.q, state.u);
-  if (state.tail) {
-    state.extend_u(state.of_domain(State::tt), state.damp, state.v, *state.tail);
+void LsqrRecurrence<D, R>::iterate(int /*parity*/) {
+  // q = A v
+  a.forward(v, q);
+  // u = q / alpha - (alpha / beta) u, |u|²
+  extend_u(of_range(uu), 1, q, u);
+  if (tail) {
+    // tail = damp v / alpha - (alpha / beta) tail, |tail|²
+    extend_u(of_domain(tt), damp, v, *tail);
   }
-  state.finish_u();
-  state.update_numbers([&](auto device, LsqrNumbers* numbers) {
-    kernels::lsqr_rotate(device, state.implicit_damp(), numbers);
-  });
-  step_v();
+  finish_u();
+  // beta = |u|; rho, cosine, sine, phi, phi_bar
+  update_numbers(
+      [&](auto device, LsqrNumbers* all) { kernels::lsqr_rotate(device, implicit_damp(), all); });
+  update_x_and_v();
 }
 
+/// The second half of an iteration. At the start, where w and phi are 0, it computes the first v.
 template <Scalar D, Scalar R>
-void Lsqr<D, R>::step_v() {
-  State& state = *state_;
-  state.a.adjoint(state.u, state.s);
-  if (state.tail) axpy(static_cast<Real<D>>(state.damp), *state.tail, state.s);
+void LsqrRecurrence<D, R>::update_x_and_v() {
+  // s = Aᴴu + damp tail
+  a.adjoint(u, s);
+  if (tail) axpy(static_cast<Real<D>>(damp), *tail, s);
 
-  const LsqrNumbers* numbers = state.numbers();
-  DistributedArray<D>& x = this->own_x();
-  state.of_domain(State::xx)([&](auto device, index_t first, index_t n, double* out) {
-    kernels::lsqr_step(device, detail::reals_in<D> * n, numbers, detail::reals(state.v, first),
-                       detail::reals(state.w, first), detail::reals(x, first), out);
+  // w = v / alpha - back w, x += (phi / rho) w, |x|², |w|²
+  const LsqrNumbers* all = numbers();
+  of_domain(xx)([&](auto device, index_t first, index_t n, double* out) {
+    kernels::lsqr_step(device, detail::reals_in<D> * n, all, detail::reals(v, first),
+                       detail::reals(w, first), detail::reals(x, first), out);
   });
-  if (state.variance) {
+  if (variance) {
+    // variance += |w / rho|²
     dispatch(x.device(), [&](auto device) {
-      kernels::lsqr_add_variance(device, x.local_count(), is_complex<D> ? 2 : 1, numbers,
-                                 detail::reals(state.w), state.variance->data());
+      kernels::lsqr_add_variance(device, x.local_count(), is_complex<D> ? 2 : 1, all,
+                                 detail::reals(w), variance->data());
     });
   }
-  state.extend_v();
-  state.scalars.finish(state.domain, State::xx, 3);
-  state.update_numbers([](auto device, LsqrNumbers* all) { kernels::lsqr_advance(device, all); });
+  // v = s / beta - (beta / alpha) v, |v|²
+  extend_v();
+  scalars.finish(domain, xx, 3);
+  // alpha = |v|, back = theta / rho, rho_bar = -cosine alpha; norms
+  update_numbers([](auto device, LsqrNumbers* now) { kernels::lsqr_advance(device, now); });
 }
 
 template <Scalar D, Scalar R>
-typename Lsqr<D, R>::Check Lsqr<D, R>::evaluate() {
-  State& state = *state_;
-  std::array<double, number_count> seen{};
-  state.scalars.read(seen);
-  const auto now = std::bit_cast<LsqrNumbers>(seen);
+SolverCheck LsqrRecurrence<D, R>::evaluate() {
+  std::array<double, number_count> values{};
+  scalars.read(values);
+  const auto now = std::bit_cast<LsqrNumbers>(values);
 
-  LsqrEstimates& known = state.estimates;
-  known.a_norm = std::max(std::sqrt(now.a_squares), state.least_a_norm);
-  known.condition = std::sqrt(now.a_squares * now.d_squares);
-  known.x_norm = now.x_norm;
-  known.damped_residual_norm = std::hypot(now.phi_bar, std::sqrt(now.psi_squares));
-  known.residual_norm = undamped(known.damped_residual_norm, state.damp, known.x_norm);
-  known.gradient_norm = now.gradient_norm;
+  estimates.a_norm = std::max(std::sqrt(now.a_squares), least_a_norm);
+  estimates.condition = std::sqrt(now.a_squares * now.d_squares);
+  estimates.x_norm = now.x_norm;
+  estimates.damped_residual_norm = std::hypot(now.phi_bar, std::sqrt(now.psi_squares));
+  estimates.residual_norm = undamped(estimates.damped_residual_norm, damp, estimates.x_norm);
+  estimates.gradient_norm = now.gradient_norm;
 
-  Check check;
-  check.residual_norm = known.residual_norm;
-  check.gradient_norm = known.gradient_norm;
-  check_norms(check);
+  SolverCheck check;
+  check.residual_norm = estimates.residual_norm;
+  check.gradient_norm = estimates.gradient_norm;
+  test_convergence(check);
   this->expect_finite(check, this->iteration() == 0 ? "|y - A x|" : "beta = |A v - alpha u|",
                       now.beta);
   this->expect_finite(check, "alpha = |Aᴴ u - beta v|", now.alpha);
@@ -235,17 +272,16 @@ typename Lsqr<D, R>::Check Lsqr<D, R>::evaluate() {
 }
 
 template <Scalar D, Scalar R>
-void Lsqr<D, R>::check_norms(Check& check) const {
-  const State& state = *state_;
-  const LsqrEstimates& now = state.estimates;
+void LsqrRecurrence<D, R>::test_convergence(SolverCheck& check) const {
+  const LsqrEstimates& now = estimates;
   constexpr double precision = std::numeric_limits<Real<D>>::epsilon();
   const double absolute_tolerance = this->options().absolute_tolerance;
 
-  const auto is_consistent = [&](double atol, double btol) {
-    return now.damped_residual_norm <= btol * state.y_norm + atol * now.a_norm * now.x_norm;
+  const auto is_consistent = [&](double a_tolerance, double b_tolerance) {
+    return now.damped_residual_norm <= b_tolerance * y_norm + a_tolerance * now.a_norm * now.x_norm;
   };
-  const auto is_least = [&](double atol) {
-    return now.gradient_norm <= atol * now.a_norm * now.damped_residual_norm;
+  const auto is_least = [&](double tolerance) {
+    return now.gradient_norm <= tolerance * now.a_norm * now.damped_residual_norm;
   };
   const auto stop = [&](StopReason reason, std::string_view why) {
     check.converged = reason == StopReason::converged;
@@ -259,14 +295,14 @@ void Lsqr<D, R>::check_norms(Check& check) const {
   const auto give_up = [&](std::string_view why) { stop(StopReason::condition_limit, why); };
 
   if (this->iteration() == 0 && now.gradient_norm == 0) {
-    converge(state.starts_from_zero ? "x = 0 is the solution" : "x0 is the solution");
-  } else if (is_consistent(state.atol, state.btol)) {
+    converge(starts_from_zero ? "x = 0 is the solution" : "x0 is the solution");
+  } else if (is_consistent(atol, btol)) {
     converge("A x = y to atol and btol");
-  } else if (is_least(state.atol)) {
+  } else if (is_least(atol)) {
     converge("least squares to atol");
   } else if (absolute_tolerance > 0 && now.gradient_norm <= absolute_tolerance) {
     converge("the gradient is within absolute_tolerance");
-  } else if (now.condition >= state.condition_limit) {
+  } else if (now.condition >= condition_limit) {
     give_up("cond(A) exceeds condition_limit");
   } else if (is_consistent(precision, precision)) {
     converge("A x = y to machine precision");
@@ -278,35 +314,45 @@ void Lsqr<D, R>::check_norms(Check& check) const {
 }
 
 template <Scalar D, Scalar R>
-const LsqrEstimates& Lsqr<D, R>::estimates() const {
-  return state_->estimates;
-}
-
-template <Scalar D, Scalar R>
-const DistributedArray<Real<D>>& Lsqr<D, R>::variance() const {
-  require(state_->variance.has_value(),
-          "lsqr: there are no variances; set LsqrOptions::variance to estimate them");
-  return *state_->variance;
-}
-
-template <Scalar D, Scalar R>
-typename Lsqr<D, R>::Norms Lsqr<D, R>::true_norms() {
-  // Each iteration writes q and s before it reads them.
-  State& state = *state_;
-  const auto [residual, gradient] =
-      detail::least_squares_norms(state.a, state.y, state.damp, this->x(), state.q, state.s);
+SolverNorms LsqrRecurrence<D, R>::true_norms() {
+  // q and s are scratch: an iteration writes them before it reads them.
+  const auto [residual, gradient] = detail::least_squares_norms(a, y, damp, x, q, s);
   return {.residual = residual, .gradient = gradient};
 }
 
 template <Scalar D, Scalar R>
-void Lsqr<D, R>::visit_own_state(StateVisitor& visitor) {
-  visitor.visit("x", this->own_x());
-  visitor.visit("u", state_->u);
-  visitor.visit("v", state_->v);
-  visitor.visit("w", state_->w);
-  if (state_->tail) visitor.visit("tail", *state_->tail);
-  if (state_->variance) visitor.visit("variance", *state_->variance);
-  visitor.visit("scalars", state_->scalars.memory(), state_->scalars.count());
+void LsqrRecurrence<D, R>::visit_state(StateVisitor& visitor) {
+  visitor.visit("x", x);
+  visitor.visit("u", u);
+  visitor.visit("v", v);
+  visitor.visit("w", w);
+  if (tail) visitor.visit("tail", *tail);
+  if (variance) visitor.visit("variance", *variance);
+  visitor.visit("scalars", scalars.memory(), scalars.count());
+}
+
+}  // namespace
+
+template <Scalar D, Scalar R>
+Lsqr<D, R>::Lsqr(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
+                 const SolverOptions& options, const LsqrOptions<D>& lsqr_options)
+    : Solver<D>("lsqr", a.domain(), a.range(), lsqr_options.x0, options, a.capturable()) {
+  check_lsqr_options(lsqr_options);
+  detail::check_problem("lsqr", a, y);
+  this->start(std::make_unique<LsqrRecurrence<D, R>>(*this, a, y, lsqr_options));
+}
+
+template <Scalar D, Scalar R>
+const LsqrEstimates& Lsqr<D, R>::estimates() const {
+  return static_cast<const LsqrRecurrence<D, R>&>(this->recurrence()).estimates;
+}
+
+template <Scalar D, Scalar R>
+const DistributedArray<Real<D>>& Lsqr<D, R>::variance() const {
+  const auto& recurrence = static_cast<const LsqrRecurrence<D, R>&>(this->recurrence());
+  require(recurrence.variance.has_value(),
+          "lsqr: there are no variances; set LsqrOptions::variance to estimate them");
+  return *recurrence.variance;
 }
 
 template <Scalar D, Scalar R>

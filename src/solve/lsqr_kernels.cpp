@@ -16,8 +16,7 @@ WEFT_FUNCTION bool is_finite_norm(double norm) {
 
 WEFT_FUNCTION double inverse_of(double norm) { return norm > 0 ? 1 / norm : 0.0; }
 
-/// Where the coefficients of a step come from: from numbers on the device, of which a kernel makes
-/// them by itself.
+/// Coefficients of lsqr_extend(), computed from scalars in device memory.
 template <class R>
 struct Extension {
   struct Coefficients {
@@ -35,6 +34,7 @@ struct Extension {
   }
 };
 
+/// Coefficients of lsqr_step().
 template <class R>
 struct Step {
   struct Coefficients {
@@ -55,12 +55,12 @@ struct Step {
 
 #if defined(__CUDACC__)
 
-/// Looked up by every thread, which sees for itself if it has to stop.
+/// Read by every thread; each thread tests runs().
 template <class Source>
-struct LsqrLookup {
+struct LsqrCoefficients {
   Source source;
 
-  explicit LsqrLookup(Source from) : source(from) {}
+  explicit LsqrCoefficients(Source from) : source(from) {}
   bool stops() const { return false; }
   __device__ bool runs() const { return source.is_running(); }
   __device__ auto operator()() const { return source.coefficients(); }
@@ -68,14 +68,14 @@ struct LsqrLookup {
 
 #else
 
-/// Known before the loop, which is not begun if it has to stop: a branch in it would keep it from
-/// being vectorised.
+/// Read before the loop. A stopped loop is not started: a test in it would prevent vectorisation.
 template <class Source>
-struct LsqrLookup {
+struct LsqrCoefficients {
   typename Source::Coefficients known;
   bool stopped;
 
-  explicit LsqrLookup(Source from) : known(from.coefficients()), stopped(!from.is_running()) {}
+  explicit LsqrCoefficients(Source from)
+      : known(from.coefficients()), stopped(!from.is_running()) {}
   bool stops() const { return stopped; }
   static constexpr bool runs() { return true; }
   auto operator()() const { return known; }
@@ -93,12 +93,12 @@ WEFT_FUNCTION double wide_square(R x) {
 template <class Device, class R>
 void lsqr_extend(Device device, index_t n, const double* runs, const double* other,
                  const double* own, double factor, const R* q, R* u, double* out) {
-  const LsqrLookup look(Extension<R>{runs, other, own, factor});
+  const LsqrCoefficients coefficients(Extension<R>{runs, other, own, factor});
   update_and_reduce_into(
-      device, look.stops() ? 0 : n, 0.0, Targets{u},
+      device, coefficients.stops() ? 0 : n, 0.0, Targets{u},
       [=] WEFT_KERNEL(R & u_i, R q_i) {
-        if (!look.runs()) return 0.0;
-        const auto by = look();
+        if (!coefficients.runs()) return 0.0;
+        const auto by = coefficients();
         u_i = by.from_q * q_i - by.from_u * u_i;
         return wide_square(u_i);
       },
@@ -108,14 +108,14 @@ void lsqr_extend(Device device, index_t n, const double* runs, const double* oth
 template <class Device, class R>
 void lsqr_step(Device device, index_t n, const LsqrNumbers* numbers, const R* v, R* w, R* x,
                double* out) {
-  // Two sums at once: a pair of doubles that knows how to be added.
+  // Two sums in one pass: a pair of doubles with an addition.
   using Two = Complex<double>;
-  const LsqrLookup look(Step<R>{numbers});
+  const LsqrCoefficients coefficients(Step<R>{numbers});
   update_and_reduce_into(
-      device, look.stops() ? 0 : n, Two{}, Targets{w, x},
+      device, coefficients.stops() ? 0 : n, Two{}, Targets{w, x},
       [=] WEFT_KERNEL(R & w_i, R & x_i, R v_i) {
-        if (!look.runs()) return Two{};
-        const auto by = look();
+        if (!coefficients.runs()) return Two{};
+        const auto by = coefficients();
         w_i = by.from_v * v_i - by.from_w * w_i;
         x_i = x_i + by.step * w_i;
         return Two{wide_square(x_i), wide_square(w_i)};
@@ -126,13 +126,13 @@ void lsqr_step(Device device, index_t n, const LsqrNumbers* numbers, const R* v,
 template <class Device, class R>
 void lsqr_add_variance(Device device, index_t n, int parts, const LsqrNumbers* numbers, const R* w,
                        R* variance) {
-  const LsqrLookup look(Step<R>{numbers});
-  if (look.stops()) return;
+  const LsqrCoefficients coefficients(Step<R>{numbers});
+  if (coefficients.stops()) return;
   const bool is_complex = parts == 2;
   for_each(device, n, [=] WEFT_KERNEL(index_t i) {
-    if (!look.runs()) return;
+    if (!coefficients.runs()) return;
     const R square = is_complex ? w[2 * i] * w[2 * i] + w[2 * i + 1] * w[2 * i + 1] : w[i] * w[i];
-    variance[i] += look().squared_inverse_rho * square;
+    variance[i] += coefficients().squared_inverse_rho * square;
   });
 }
 
@@ -144,7 +144,7 @@ void lsqr_begin(Device device, LsqrNumbers* numbers) {
     now.phi_bar = now.beta;
     now.runs = now.beta > 0 && is_finite_norm(now.beta) ? 1 : 0;
     now.rho = 1;
-    now.cosine = -1;  // so that the first rho_bar is alpha, as lsqr_advance() makes it
+    now.cosine = -1;  // makes the first rho_bar alpha in lsqr_advance()
   });
 }
 

@@ -8,7 +8,7 @@
 namespace weft::kernels {
 namespace {
 
-/// Two sums at once: a pair of doubles that knows how to be added.
+/// Two sums in one pass: a pair of doubles with an addition.
 using Two = Complex<double>;
 
 template <class R>
@@ -20,19 +20,19 @@ WEFT_FUNCTION double wide_square(R x) {
   return wide(x) * wide(x);
 }
 
-/// A number on the device as kernels use it: read by each thread of a GPU, and elsewhere before the
-/// loop, which could not be vectorised else.
+/// A scalar in device memory. On a GPU each thread reads it; on a CPU it is read before the loop,
+/// so that the loop vectorises.
 template <class R>
-struct Lookup {
+struct DeviceScalar {
 #if defined(__CUDACC__)
   const double* at;
 
-  explicit Lookup(const double* number) : at(number) {}
+  explicit DeviceScalar(const double* number) : at(number) {}
   __device__ R operator()() const { return static_cast<R>(__ldg(at)); }
 #else
   R value;
 
-  explicit Lookup(const double* number) : value(static_cast<R>(*number)) {}
+  explicit DeviceScalar(const double* number) : value(static_cast<R>(*number)) {}
   R operator()() const { return value; }
 #endif
 };
@@ -57,8 +57,8 @@ void distance(Device device, index_t n, const R* x, const R* y, double* out) {
 }
 
 template <class Device, class R>
-void distance_and_turn(Device device, index_t n, const R* next, const R* z, const R* x,
-                       double* out) {
+void distance_and_restart_test(Device device, index_t n, const R* next, const R* z, const R* x,
+                               double* out) {
   reduce_into(
       device, n, Two{},
       [=] WEFT_KERNEL(R next_i, R z_i, R x_i) {
@@ -86,10 +86,10 @@ void next_momentum(Device device, MomentumNumbers numbers) {
     for (int i = 0; i < numbers.count; ++i) usable = usable && std::isfinite(numbers.sums[i]);
     double momentum = usable ? 0.0 : -1.0;
     if (usable && numbers.theta != nullptr) {
-      const bool turns = numbers.turn != nullptr && *numbers.turn > 0;
+      const bool restarts = numbers.restart_test != nullptr && *numbers.restart_test > 0;
       const double theta = *numbers.theta;
-      const double next = turns ? 1.0 : 0.5 * (1 + std::sqrt(1 + 4 * theta * theta));
-      if (!turns) momentum = (theta - 1) / next;
+      const double next = restarts ? 1.0 : 0.5 * (1 + std::sqrt(1 + 4 * theta * theta));
+      if (!restarts) momentum = (theta - 1) / next;
       *numbers.theta = next;
     }
     *numbers.momentum = momentum;
@@ -98,15 +98,16 @@ void next_momentum(Device device, MomentumNumbers numbers) {
 
 template <class Device, class R>
 void advance(Device device, index_t n, const double* momentum, const R* next, R* x) {
-  const Lookup<R> beyond(momentum);
-  for_each(device, n, [=] WEFT_KERNEL(index_t i) { x[i] = beyond() >= 0 ? next[i] : x[i]; });
+  const DeviceScalar<R> m(momentum);
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { x[i] = m() >= 0 ? next[i] : x[i]; });
 }
 
 template <class Device, class R>
-void advance_beyond(Device device, index_t n, const double* momentum, const R* next, R* x, R* z) {
-  const Lookup<R> beyond(momentum);
+void advance_with_momentum(Device device, index_t n, const double* momentum, const R* next, R* x,
+                           R* z) {
+  const DeviceScalar<R> m(momentum);
   for_each(device, n, [=] WEFT_KERNEL(index_t i) {
-    const R b = beyond();
+    const R b = m();
     const R moved = next[i] + b * (next[i] - x[i]);
     z[i] = b >= 0 ? moved : z[i];
     x[i] = b >= 0 ? next[i] : x[i];
@@ -115,14 +116,14 @@ void advance_beyond(Device device, index_t n, const double* momentum, const R* n
 
 template void next_momentum(WEFT_THIS_DEVICE, MomentumNumbers);
 
-#define INSTANTIATE(R)                                                                     \
-  template void distance_and_size(WEFT_THIS_DEVICE, index_t, const R*, const R*, double*); \
-  template void distance(WEFT_THIS_DEVICE, index_t, const R*, const R*, double*);          \
-  template void distance_and_turn(WEFT_THIS_DEVICE, index_t, const R*, const R*, const R*, \
-                                  double*);                                                \
-  template void new_residual(WEFT_THIS_DEVICE, index_t, const R*, R*, double*);            \
-  template void advance(WEFT_THIS_DEVICE, index_t, const double*, const R*, R*);           \
-  template void advance_beyond(WEFT_THIS_DEVICE, index_t, const double*, const R*, R*, R*);
+#define INSTANTIATE(R)                                                                             \
+  template void distance_and_size(WEFT_THIS_DEVICE, index_t, const R*, const R*, double*);         \
+  template void distance(WEFT_THIS_DEVICE, index_t, const R*, const R*, double*);                  \
+  template void distance_and_restart_test(WEFT_THIS_DEVICE, index_t, const R*, const R*, const R*, \
+                                          double*);                                                \
+  template void new_residual(WEFT_THIS_DEVICE, index_t, const R*, R*, double*);                    \
+  template void advance(WEFT_THIS_DEVICE, index_t, const double*, const R*, R*);                   \
+  template void advance_with_momentum(WEFT_THIS_DEVICE, index_t, const double*, const R*, R*, R*);
 INSTANTIATE(float)
 INSTANTIATE(double)
 #undef INSTANTIATE

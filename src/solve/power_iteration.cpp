@@ -21,35 +21,42 @@ namespace {
 void check_power_options(const char* name, const PowerIterationOptions& options) {
   require(options.max_iterations >= 1, "{}: max_iterations = {}; allow at least one", name,
           options.max_iterations);
-  // Comparisons with NaN are false.
+  // The comparison is false for NaN.
   require(options.tolerance >= 0, "{}: tolerance = {}; use 0 for none, or a positive number", name,
           options.tolerance);
 }
 
-/// What power iterations find, or an error: if numbers are not finite, or if Re<v, A v> is
-/// negative, which means what `otherwise` says.
+/// Throws if values are not finite, or with the text `if_negative` if Re<v, A v> is negative.
 template <Scalar T>
-LargestEigenvalue<T> found_by(const char* name, const LinearOperator<T>& a, const Layout& between,
-                              const PowerIterationOptions& options, std::string_view otherwise) {
-  detail::PowerSteps<T> steps = detail::power_steps(a, between, options);
-  const index_t last = steps.found.iterations;
-  require(steps.end != detail::PowerEnd::not_finite,
-          "{}: the operator gives numbers that are not finite, in iteration {}", name, last);
-  require(steps.end != detail::PowerEnd::not_positive, "{}: {}, in iteration {}", name, otherwise,
-          last);
-  return std::move(steps.found);
+LargestEigenvalue<T> largest_eigenvalue(const char* name, const LinearOperator<T>& a,
+                                        const Layout& between, const PowerIterationOptions& options,
+                                        std::string_view if_negative) {
+  detail::PowerResult<T> result = detail::power_steps(a, between, options);
+  const index_t last = result.largest.iterations;
+  require(result.outcome != detail::PowerOutcome::not_finite,
+          "{}: the operator gives values that are not finite, in iteration {}", name, last);
+  require(result.outcome != detail::PowerOutcome::not_positive, "{}: {}, in iteration {}", name,
+          if_negative, last);
+  return std::move(result.largest);
 }
 
-/// x /= size; an array of zeros remains what it is.
+/// x /= size, unless size is 0.
 template <Scalar T>
 void divide(DistributedArray<T>& x, double size) {
   if (size > 0) scale(static_cast<Real<T>>(1 / size), x);
 }
 
-/// The small matrix of condition_estimate(), from a random array in the domain.
+/// Golub-Kahan bidiagonalisation from a random v of norm 1 in the domain:
+///
+///   u = A v - beta u,  alpha = |u|,  u = u / alpha
+///   v = Aᴴu - alpha v,  beta = |v|,  v = v / beta
+///
+/// where alpha is the next entry of the diagonal of the bidiagonal matrix, and beta the one above
+/// it.
 template <Scalar D, Scalar R>
-ConditionEstimate bidiagonalized(const LinearOperator<D, R>& a, const ConditionOptions& options) {
-  detail::AgreedSums all(a.domain(), a.range());
+ConditionEstimate estimate_by_bidiagonalization(const LinearOperator<D, R>& a,
+                                                const ConditionOptions& options) {
+  detail::AgreedSums sums(a.domain(), a.range());
   detail::Bidiagonal matrix;
   const auto is_negligible = [&](double size) {
     constexpr double precision = std::numeric_limits<Real<D>>::epsilon();
@@ -58,26 +65,30 @@ ConditionEstimate bidiagonalized(const LinearOperator<D, R>& a, const ConditionO
   DistributedArray<D> v = random_array<D>(a.domain(), options.seed);
   DistributedArray<R> u(a.range());
   double alpha = 0;
-  double beta = all.norm_in_domain(v);
+  double beta = sums.norm_in_domain(v);
   bool is_done = beta == 0;
   for (index_t step = 1; step <= options.steps; ++step) {
+    // v = v / beta
     divide(v, beta);
+    // u = A v - beta u, alpha = |u|
     a.forward(v, u, {1, static_cast<Real<R>>(step == 1 ? 0 : -beta)});
-    alpha = all.norm_in_range(u);
+    alpha = sums.norm_in_range(u);
     if (!is_done) matrix.extend(beta, alpha);
+    // u = u / alpha
     divide(u, alpha);
+    // v = Aᴴu - alpha v, beta = |v|
     a.adjoint(u, v, {1, static_cast<Real<D>>(-alpha)});
-    beta = all.norm_in_domain(v);
+    beta = sums.norm_in_domain(v);
 
-    // What is left is nothing but rounding errors.
+    // Beyond this point there are only rounding errors.
     is_done = is_done || is_negligible(alpha) || is_negligible(beta);
     const bool is_finite = std::isfinite(alpha) && std::isfinite(beta);
     const detail::IterationStatus status =
-        all.agreed(!is_finite ? detail::IterationStatus::not_finite
-                   : is_done  ? detail::IterationStatus::done
-                              : detail::IterationStatus::running);
+        sums.agreed(!is_finite ? detail::IterationStatus::not_finite
+                    : is_done  ? detail::IterationStatus::done
+                               : detail::IterationStatus::running);
     require(status != detail::IterationStatus::not_finite,
-            "condition_estimate: the operator gives numbers that are not finite, in step {}", step);
+            "condition_estimate: the operator gives values that are not finite, in step {}", step);
     if (status == detail::IterationStatus::done) break;
   }
   return matrix.condition();
@@ -93,9 +104,10 @@ LargestEigenvalue<T> power_iteration(const LinearOperator<T>& a,
     refuse("power_iteration: {}; it must map a space to itself. Use largest_singular_value()",
            detail::difference("the operator takes", a.domain(), "gives", a.range()));
   }
-  return found_by("power_iteration", a, a.range(), options,
-                  "Re<v, A v> is negative: the operator is not positive semi-definite (use "
-                  "largest_singular_value())");
+  return largest_eigenvalue(
+      "power_iteration", a, a.range(), options,
+      "Re<v, A v> is negative: the operator is not positive semi-definite (use "
+      "largest_singular_value())");
 }
 
 template <Scalar D, Scalar R>
@@ -103,13 +115,13 @@ LargestSingularValue<D> largest_singular_value(const LinearOperator<D, R>& a,
                                                const PowerIterationOptions& options) {
   constexpr const char* name = "largest_singular_value";
   check_power_options(name, options);
-  LargestEigenvalue<D> found = found_by(
+  LargestEigenvalue<D> largest = largest_eigenvalue(
       name, a.normal(), a.range(), options,
-      "Re<v, AᴴA v> is negative: the operator's adjoint is not its adjoint (see with dot_test())");
-  return {.singular_value = std::sqrt(std::max(0.0, found.eigenvalue)),
-          .iterations = found.iterations,
-          .converged = found.converged,
-          .vector = std::move(found.vector)};
+      "Re<v, AᴴA v> is negative: adjoint() does not match forward() (check with dot_test())");
+  return {.singular_value = std::sqrt(std::max(0.0, largest.eigenvalue)),
+          .iterations = largest.iterations,
+          .converged = largest.converged,
+          .vector = std::move(largest.vector)};
 }
 
 template <Scalar D, Scalar R>
@@ -120,10 +132,12 @@ ConditionEstimate condition_estimate(const LinearOperator<D, R>& a,
           "condition_estimate: the operator takes arrays on {} and gives them on {}; both must be "
           "on one device",
           to_string(a.domain().device()), to_string(a.range().device()));
-  // Only the smaller of the two spaces has nothing but what A can tell from zero.
+  // Start in the smaller space: in the larger one, A or Aᴴ has a null space, which would count as
+  // singular values of 0.
   const index_t unknowns = detail::reals_in<D> * a.domain().count();
   const index_t data = detail::reals_in<R> * a.range().count();
-  return unknowns <= data ? bidiagonalized(a, options) : bidiagonalized(adjoint(a), options);
+  return unknowns <= data ? estimate_by_bidiagonalization(a, options)
+                          : estimate_by_bidiagonalization(adjoint(a), options);
 }
 
 #define INSTANTIATE(T)                                                    \

@@ -6,23 +6,22 @@
 
 namespace weft::detail {
 
-/// How power iterations end.
-enum class PowerEnd : std::uint8_t { converged, iteration_limit, not_positive, not_finite };
+enum class PowerOutcome : std::uint8_t { converged, iteration_limit, not_positive, not_finite };
 
 template <Scalar T>
-struct PowerSteps {
-  LargestEigenvalue<T> found;
-  /// |A v| for the last v but one: for a positive operator, at least the eigenvalue that was found,
-  /// and at most the largest.
+struct PowerResult {
+  LargestEigenvalue<T> largest;
+  /// |A v| for the iterate v before the returned one. For a positive operator it is at least the
+  /// eigenvalue found, and at most the largest one.
   double growth = 0;
-  PowerEnd end = PowerEnd::iteration_limit;
+  PowerOutcome outcome = PowerOutcome::iteration_limit;
 };
 
-/// The loop of all power iterations, with an operator that maps a space to itself. What it means
-/// that they failed, the caller says. Of BᴴB, `between` is the range of B: if that is common to
-/// groups of ranks, so is the result. Collective.
+/// Power iterations on an operator that maps a space to itself; the caller reports failures. For an
+/// operator BᴴB, `between` is the range of B: if groups of ranks have that in common, they have a
+/// common result. Collective.
 template <Scalar T>
-PowerSteps<T> power_steps(const LinearOperator<T>& a, const Layout& between,
-                          const PowerIterationOptions& options);
+PowerResult<T> power_steps(const LinearOperator<T>& a, const Layout& between,
+                           const PowerIterationOptions& options);
 
 }  // namespace weft::detail

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the solvers of A x = y have in common before they begin, and when they have ended.
+// What the solvers of A x = y share: checks of their arguments, and the final norms.
 
 #include <weft/array/arithmetic.hpp>
 #include <weft/array/reductions.hpp>
@@ -14,7 +14,7 @@
 
 namespace weft::detail {
 
-/// Throws unless y is of the operator's range, and everything is on one device.
+/// Throws unless y has the layout of the operator's range, and all arrays are on one device.
 template <Scalar D, Scalar R>
 void check_problem(const char* solver, const LinearOperator<D, R>& a, const ConstArrayView<R>& y) {
   if (!(y.layout() == a.range())) {
@@ -25,7 +25,7 @@ void check_problem(const char* solver, const LinearOperator<D, R>& a, const Cons
           solver, to_string(a.domain().device()), to_string(a.range().device()));
 }
 
-/// Throws unless a preconditioner, if there is one, maps the operator's domain to itself.
+/// Throws if there is a preconditioner that does not map the operator's domain to itself.
 template <Scalar D>
 void check_preconditioner(const char* solver, const std::optional<LinearOperator<D>>& m,
                           const Layout& domain) {
@@ -37,7 +37,7 @@ void check_preconditioner(const char* solver, const std::optional<LinearOperator
   }
 }
 
-/// |y - A x| and |Aᴴ(y - A x) - damp² x|, which are left in q and s. Collective.
+/// |y - A x| and |Aᴴ(y - A x) - damp² x|. Uses q and s as scratch. Collective.
 template <Scalar D, Scalar R>
 std::pair<double, double> least_squares_norms(const LinearOperator<D, R>& a,
                                               const ConstArrayView<R>& y, double damp,

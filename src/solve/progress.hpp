@@ -7,13 +7,13 @@
 
 namespace weft::detail {
 
-/// Shows on stderr how a solver goes: on a terminal as one line that changes, else as a line every
-/// few seconds.
+/// Prints the progress of a solver to stderr: on a terminal as one line that is updated, otherwise
+/// as a line every few seconds.
 class Progress {
  public:
   Progress(std::string name, index_t max_iterations);
 
-  /// This run goes on from `iteration`, `seconds` after its start.
+  /// This run resumes from `iteration`, `seconds` after its start.
   void resume_from(index_t iteration, double seconds);
   void show(const SolverStatus& status);
   void finish(const SolverStatus& status, const std::string& message);

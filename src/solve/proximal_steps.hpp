@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels of proximal gradients, called with arrays. Sums are parts of this rank, to be
-// finished by Scalars::finish().
+// The kernels of the proximal gradient method for arrays. Each comment is the formula. Sums are
+// this rank's parts, to be completed by Scalars::finish(); see solve/scalars.hpp.
 
 #include <weft/kernel/complex.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace weft::detail {
 
-/// u = T(u), where T is the threshold for this weight, and the penalty on it
+/// u = T(u), P(u), where T is the proximal operator of weight P
 template <Scalar T>
 void shrink(const SumInto& into, Threshold threshold, double weight, DistributedArray<T>& u) {
   into([&](auto device, index_t first, index_t n, double* out) {
@@ -21,7 +21,7 @@ void shrink(const SumInto& into, Threshold threshold, double weight, Distributed
   });
 }
 
-/// g = T(z + step g), and the penalty on it
+/// g = T(z + step g), P(g)
 template <Scalar T>
 void step_and_shrink(const SumInto& into, Threshold threshold, double weight,
                      const ConstArrayView<T>& z, double step, DistributedArray<T>& g) {
@@ -31,7 +31,7 @@ void step_and_shrink(const SumInto& into, Threshold threshold, double weight,
   });
 }
 
-/// |x - y|² and |x|²
+/// |x - y|², |x|²
 template <Scalar T>
 void sum_distance_and_size(const SumInto& into, const ConstArrayView<T>& x,
                            const ConstArrayView<T>& y) {
@@ -48,17 +48,17 @@ void sum_distance(const SumInto& into, const ConstArrayView<T>& x, const ConstAr
   });
 }
 
-/// |next - z|² and Re<z - next, next - x>
+/// |next - z|², Re<z - next, next - x>
 template <Scalar T>
-void sum_distance_and_turn(const SumInto& into, const ConstArrayView<T>& next,
-                           const ConstArrayView<T>& z, const ConstArrayView<T>& x) {
+void sum_distance_and_restart_test(const SumInto& into, const ConstArrayView<T>& next,
+                                   const ConstArrayView<T>& z, const ConstArrayView<T>& x) {
   into([&](auto device, index_t first, index_t n, double* out) {
-    kernels::distance_and_turn(device, reals_in<T> * n, reals(next, first), reals(z, first),
-                               reals(x, first), out);
+    kernels::distance_and_restart_test(device, reals_in<T> * n, reals(next, first), reals(z, first),
+                                       reals(x, first), out);
   });
 }
 
-/// q = y - q, and |q|²
+/// q = y - q, |q|²
 template <Scalar T>
 void new_residual(const SumInto& into, const ConstArrayView<T>& y, DistributedArray<T>& q) {
   into([&](auto device, index_t first, index_t n, double* out) {
@@ -66,14 +66,14 @@ void new_residual(const SumInto& into, const ConstArrayView<T>& y, DistributedAr
   });
 }
 
-/// x = next; and if there is a z, z = next + momentum (next - x) with the old x before.
+/// z = next + momentum (next - x) if there is a z, x = next. Neither if momentum < 0.
 template <Scalar T>
 void advance(const double* momentum, const ConstArrayView<T>& next, DistributedArray<T>& x,
              std::optional<DistributedArray<T>>& z) {
   dispatch(x.device(), [&](auto device) {
     const index_t n = reals_in<T> * x.local_count();
     if (z) {
-      kernels::advance_beyond(device, n, momentum, reals(next), reals(x), reals(*z));
+      kernels::advance_with_momentum(device, n, momentum, reals(next), reals(x), reals(*z));
     } else {
       kernels::advance(device, n, momentum, reals(next), reals(x));
     }

@@ -82,7 +82,7 @@ void Scalars::finish(const SumSpace& space, int slot, int count, const SumSpace&
 }
 
 void Scalars::agree(int slot, int count) {
-  // Groups add in different orders. What rank 0 has got is as good as any.
+  // Groups add in different orders, so all take the result of rank 0.
   if (common_) common_->broadcast(BufferRef(at(slot), count, numbers_.device()), 0);
 }
 

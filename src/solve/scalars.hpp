@@ -1,6 +1,31 @@
 #pragma once
 
-// The numbers of a solver, which stay where its arrays are.
+// The scalars of a solver: inner products, norms and the coefficients made of them. A textbook
+// writes
+//
+//   alpha = <r, r> / <p, A p>,  x += alpha p
+//
+// Here these numbers stay in the memory of the device that holds the arrays, in double precision,
+// so that an iteration never blocks on the host and can be recorded as a graph. The terms:
+//
+// Slot: the place of one number. A kernel leaves this rank's part of a sum in a slot
+// (Scalars::sum), one allreduce completes it (Scalars::finish), and later kernels read it. Slots
+// that are reduced together are adjacent, so that one allreduce serves them all.
+//
+// Quotient (kernels::Quotient): a coefficient such as alpha, as pointers to its numerator and its
+// denominator; the kernel that uses it divides. If either is not positive, the quotient is 0, and
+// kernels then leave their arrays unchanged. So x stays as it is after a breakdown, after NaN, or
+// after exact convergence, until the host checks the slots and stops the solver.
+//
+// Bank: the slots of one iteration. beta = gamma' / gamma needs a number of the last iteration
+// together with a new one, so there are two banks. Iteration k starts from bank k % 2, its parity,
+// and leaves what the next one starts from in the other. The addresses depend on the parity alone;
+// there is one recorded graph for each.
+//
+// Sum space (SumSpace): which elements a rank adds to a sum, and over which communicator the sum is
+// reduced, so that each element of a layout counts once. Replicated arrays need no communicator;
+// the parts of a stack can need different ones. CGLS has one space for its domain and one for its
+// range.
 
 #include <weft/array/layout.hpp>
 #include <weft/core/buffer.hpp>
@@ -12,11 +37,11 @@
 
 namespace weft::detail {
 
-/// How a sum over the elements of a layout is taken so that each of them counts once.
+/// How to sum over the elements of a layout so that each counts once.
 class SumSpace {
  public:
-  /// Elements that follow one another in memory, and the ranks that have the rest of them; no valid
-  /// communicator if this rank has them all.
+  /// A contiguous range of local elements, and the communicator of the ranks that hold the rest.
+  /// The communicator is invalid if this rank holds all of them.
   struct Range {
     index_t first;
     index_t count;
@@ -25,11 +50,10 @@ class SumSpace {
 
   explicit SumSpace(const Layout& layout);
 
-  /// One, but for stacks of parts that are spread over different ranks.
+  /// One range, or more for stacks whose parts are distributed over different ranks.
   const std::vector<Range>& ranges() const { return ranges_; }
   const Comm& comm() const { return comm_; }
-  /// There are parts that groups of ranks have for themselves, and parts that all ranks have
-  /// together.
+  /// Some parts belong to groups of ranks; some are common to all ranks.
   bool has_groups() const { return has_groups_; }
   bool has_common_parts() const { return has_common_parts_; }
 
@@ -42,14 +66,13 @@ class SumSpace {
   bool has_common_parts_ = false;
 };
 
-/// A few numbers in memory of a device: sums that kernels leave there, to be finished over the
-/// ranks and read by other kernels. The host reads them only when it asks.
+/// The slots of a solver, in device memory.
 ///
-/// All ranks get the same, bit by bit. But if all arrays are within groups of ranks, each group has
-/// its own: it may work on a problem of its own.
+/// Results are bitwise the same on all ranks, or, if all arrays are within groups of ranks, on all
+/// ranks of a group: each group may then solve a problem of its own.
 class Scalars {
  public:
-  /// All zero, for sums over `spaces`.
+  /// `count` slots, all zero, for sums over `spaces`.
   Scalars(Device device, int count, std::initializer_list<const SumSpace*> spaces);
 
   Device device() const { return numbers_.device(); }
@@ -57,8 +80,8 @@ class Scalars {
   const double* operator[](int slot) const { return numbers_.data() + slot; }
   double* at(int slot) { return numbers_.data() + slot; }
 
-  /// Takes this rank's part of one sum, or of several in slots that follow one another: calls
-  /// kernel(first, count, out) for the elements from `first` on.
+  /// Computes this rank's part of a sum, or of several sums in adjacent slots: calls
+  /// kernel(first, count, out) for each range of elements.
   template <class Kernel>
   void sum(const SumSpace& space, int slot, Kernel kernel) {
     const std::vector<SumSpace::Range>& ranges = space.ranges();
@@ -67,20 +90,21 @@ class Scalars {
     }
   }
 
-  /// Makes the parts of `count` sums from `slot` on sums over all ranks. One allreduce, or none.
+  /// Completes `count` sums, from `slot` on, over all ranks. At most one allreduce per range.
   void finish(const SumSpace& space, int slot, int count);
-  /// The same for sums over two spaces, those of the second behind those of the first: still one
-  /// allreduce if their elements are spread over the same ranks.
+  /// The same for sums over two spaces, those of the second in the slots after those of the first.
+  /// One allreduce if both spaces have the same communicator.
   void finish(const SumSpace& space, int slot, int count, const SumSpace& other, int other_count);
 
-  /// All of them on the host, from the first on. Waits for the device.
+  /// Copies the first values.size() slots to the host. Blocks until the device is done.
   void read(std::span<double> values) const;
 
-  /// All of it: the numbers, then sums that are not finished.
+  /// All memory: the slots, then the partial sums.
   BufferRef memory() { return numbers_; }
 
  private:
-  /// Where the partial sums of a range are: in a row of their own, unless there is but one range.
+  /// The partial sums of a range: in the slots themselves if there is one range, else in a row of
+  /// their own.
   double* partial(const SumSpace& space, std::size_t range) {
     const bool alone = space.ranges().size() == 1;
     return numbers_.data() + (alone ? 0 : static_cast<index_t>(range + 1) * count_);
@@ -90,8 +114,8 @@ class Scalars {
   void agree(int slot, int count);
 
   index_t count_;
-  std::optional<Comm> common_;  // of groups of ranks that work on a common problem
-  Buffer<double> numbers_;      // the results, and behind them the rows of partial sums
+  std::optional<Comm> common_;  // set if groups of ranks work on a common problem
+  Buffer<double> numbers_;      // the slots, then the rows of partial sums
 };
 
 }  // namespace weft::detail

@@ -1,6 +1,7 @@
 #include <weft/solve/solver.hpp>
 
 #include <weft/core/error.hpp>
+#include <weft/solve/recurrence.hpp>
 
 #include "op/checks.hpp"
 #include "solve/checkpoint.hpp"
@@ -13,12 +14,11 @@
 namespace weft {
 namespace {
 
-/// Refuses options that no solver can follow.
 void check_options(const std::string& name, const SolverOptions& options) {
   require(options.max_iterations >= 1, "{}: max_iterations = {}; allow at least one", name,
           options.max_iterations);
   require(options.check_every >= 1,
-          "{}: check_every = {}; use 1 to look at the norms after each iteration, or more", name,
+          "{}: check_every = {}; use 1 to check the norms after each iteration, or more", name,
           options.check_every);
   // Comparisons with NaN are false.
   require(options.relative_tolerance >= 0,
@@ -31,13 +31,14 @@ void check_options(const std::string& name, const SolverOptions& options) {
           name, options.time_limit);
 }
 
-/// Room for the whole history, unless it were absurdly long.
+/// The capacity to reserve for the history: all of it, up to a limit.
 std::size_t expected_checks(const SolverOptions& options) {
-  constexpr index_t most = 1 << 18;
-  return static_cast<std::size_t>(std::min(most, options.max_iterations / options.check_every + 2));
+  constexpr index_t limit = 1 << 18;
+  return static_cast<std::size_t>(
+      std::min(limit, options.max_iterations / options.check_every + 2));
 }
 
-/// Work for this device, messages on this communicator included, can be recorded in a graph.
+/// True if kernels on this device and messages on this communicator can be recorded in a graph.
 bool can_record(const Comm& comm, Device device) {
   if (device.kind != DeviceKind::cuda) return false;
   const std::string route = comm.route(device).name;
@@ -86,21 +87,9 @@ double AnySolver::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-double AnySolver::threshold(double reference) const {
-  return std::max(options_.relative_tolerance * reference, options_.absolute_tolerance);
-}
-
-void AnySolver::begin() {
+void AnySolver::start(std::unique_ptr<AnyRecurrence> recurrence) {
+  recurrence_ = std::move(recurrence);
   if (!resume()) check();
-}
-
-void AnySolver::depends_on(std::string_view name, double value) {
-  if (checkpoint_) checkpoint_->depends_on(name, value);
-}
-
-template <Scalar T>
-void AnySolver::depends_on(std::string_view name, const ConstArrayView<T>& array, Origin origin) {
-  if (checkpoint_) checkpoint_->depends_on(name, array, origin == Origin::computed);
 }
 
 bool AnySolver::resume() {
@@ -109,9 +98,9 @@ bool AnySolver::resume() {
   if (!resumed) return false;
   history_.assign(resumed->history.begin(), resumed->history.end());
   if (progress_) progress_->resume_from(iteration_, seconds());
-  if (resumed->was_elsewhere) restore_partial_sums();
-  // This look is in the history already, but options may have changed.
-  decide(evaluate());
+  if (resumed->is_repartitioned) recurrence_->restore_partial_sums();
+  // The history contains this check already, but the options may have changed.
+  decide(recurrence_->evaluate());
   if (reason_ != StopReason::running) checkpoint_->release();
   if (progress_ && reason_ != StopReason::running) progress_->finish(history_.back(), message_);
   return true;
@@ -122,7 +111,7 @@ bool AnySolver::step() {
   const int parity = static_cast<int>(iteration_ % 2);
   if (records_ && warmed_up_ && recorded_.empty()) record();
   if (recorded_.empty()) {
-    iterate(parity);
+    recurrence_->iterate(parity);
     warmed_up_ = true;
   } else {
     recorded_[static_cast<std::size_t>(parity)].launch();
@@ -134,7 +123,7 @@ bool AnySolver::step() {
 
 void AnySolver::record() {
   for (const int parity : {0, 1}) {
-    recorded_.push_back(Graph::capture(device_, [this, parity] { iterate(parity); }));
+    recorded_.push_back(Graph::capture(device_, [this, parity] { recurrence_->iterate(parity); }));
   }
 }
 
@@ -144,7 +133,7 @@ void AnySolver::run() {
 }
 
 void AnySolver::check() {
-  Check check = evaluate();
+  SolverCheck check = recurrence_->evaluate();
   const SolverStatus status{iteration_, check.residual_norm, check.gradient_norm, seconds()};
   history_.push_back(status);
   if (has_groups_) agree_between_groups(check);
@@ -159,8 +148,9 @@ void AnySolver::check() {
   }
 }
 
-void AnySolver::agree_between_groups(Check& check) const {
-  // Sums of different groups differ, if only in the last digit; operators may need all ranks.
+void AnySolver::agree_between_groups(SolverCheck& check) const {
+  // Sums differ between groups, at least in rounding. Operators may be collective over all ranks,
+  // so all groups must stop together.
   std::array<std::int32_t, 2> all = {check.converged ? 0 : 1,
                                      static_cast<std::int32_t>(check.failure)};
   comm_.allreduce(all, ReduceOp::max);
@@ -172,7 +162,7 @@ void AnySolver::agree_between_groups(Check& check) const {
       fmt::format("{} in iteration {}, in another group of ranks", to_string(failure), iteration_);
 }
 
-void AnySolver::decide(Check check) {
+void AnySolver::decide(SolverCheck check) {
   if (check.failure != StopReason::running) {
     stop(check.failure, std::move(check.message));
   } else if (check.converged && !check.message.empty()) {
@@ -190,8 +180,7 @@ void AnySolver::decide(Check check) {
 
 void AnySolver::agree_on_stop(const SolverStatus& status) {
   if (iteration_ == 0) return;
-  // Norms are the same on all ranks, and so is what judge() makes of them. Callbacks and clocks are
-  // not: one message makes a decision everybody's.
+  // Norms, and so the outcome of decide(), are the same on all ranks. Callbacks and clocks are not.
   std::array<std::int32_t, 2> stops{};
   if (options_.callback && !options_.callback(status)) stops[0] = 1;
   if (status.seconds >= options_.time_limit) stops[1] = 1;
@@ -212,26 +201,11 @@ void AnySolver::stop(StopReason reason, std::string message) {
   message_ = std::move(message);
 }
 
-void AnySolver::expect_finite(Check& check, std::string_view what, double value) const {
-  if (std::isfinite(value) || check.failure != StopReason::running) return;
-  check.failure = StopReason::not_finite;
-  check.message = fmt::format("{} is {} in iteration {}", what, value, iteration_);
-}
-
-void AnySolver::expect_positive(Check& check, std::string_view what, double value,
-                                std::string_view otherwise) const {
-  expect_finite(check, what, value);
-  if (value > 0 || check.converged || check.failure != StopReason::running) return;
-  check.failure = StopReason::breakdown;
-  check.message = fmt::format("{} is {}, not positive, in iteration {}: {}", what, value,
-                              iteration_, otherwise);
-}
-
 void AnySolver::visit_state(StateVisitor& visitor) {
   const index_t before = iteration_;
   visitor.visit("iteration", iteration_);
   if (progress_ && iteration_ != before) progress_->resume_from(iteration_, seconds());
-  visit_own_state(visitor);
+  recurrence_->visit_state(visitor);
 }
 
 template <Scalar D>
@@ -247,31 +221,30 @@ Solver<D>::Solver(const std::string& name, const Layout& domain, const Layout& r
 
 template <Scalar D>
 Solution<D> Solver<D>::solution() & {
-  const Norms norms = true_norms();
-  return described(x_, norms);
+  const SolverNorms norms = recurrence().true_norms();
+  return make_solution(x_, norms.residual, norms.gradient);
 }
 
 template <Scalar D>
 Solution<D> Solver<D>::solution() && {
-  const Norms norms = true_norms();
-  return described(std::move(x_), norms);
+  const SolverNorms norms = recurrence().true_norms();
+  return make_solution(std::move(x_), norms.residual, norms.gradient);
 }
 
 template <Scalar D>
-Solution<D> Solver<D>::described(DistributedArray<D> x, Norms norms) const {
+Solution<D> Solver<D>::make_solution(DistributedArray<D> x, double residual_norm,
+                                     double gradient_norm) const {
   return {.x = std::move(x),
           .reason = stop_reason(),
           .message = message(),
           .iterations = iteration(),
-          .residual_norm = norms.residual,
-          .gradient_norm = norms.gradient,
+          .residual_norm = residual_norm,
+          .gradient_norm = gradient_norm,
           .history = history(),
           .seconds = seconds()};
 }
 
-#define INSTANTIATE(D)      \
-  template class Solver<D>; \
-  template void AnySolver::depends_on(std::string_view, const ConstArrayView<D>&, Origin);
+#define INSTANTIATE(D) template class Solver<D>;
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -14,10 +14,10 @@ WEFT_FUNCTION double value_of(double numerator, double denominator) {
 
 #if defined(__CUDACC__)
 
-/// Looked up by every thread. Nobody writes these numbers meanwhile, which lets the compiler keep
+/// Read by every thread. No kernel writes these numbers at the same time, so the compiler can keep
 /// them in registers.
 template <class R>
-struct Lookup {
+struct Coefficient {
   Quotient quotient;
 
   __device__ R operator()() const {
@@ -25,7 +25,7 @@ struct Lookup {
     if (quotient.extra != nullptr) denominator += quotient.weight * __ldg(quotient.extra);
     return static_cast<R>(value_of(__ldg(quotient.numerator), denominator));
   }
-  /// Threads see for themselves if they have to stop.
+  /// Not known on the host; each thread tests its step with moved_if().
   bool stops() const { return false; }
 };
 
@@ -35,29 +35,29 @@ WEFT_FUNCTION R moved_if(R step, R moved, R old) {
 }
 
 template <class R>
-Lookup<R> look_up(Quotient quotient) {
+Coefficient<R> read(Quotient quotient) {
   return {quotient};
 }
 
 #else
 
-/// Known before the loop.
+/// Computed before the loop.
 template <class R>
-struct Lookup {
+struct Coefficient {
   R value;
 
   R operator()() const { return value; }
   bool stops() const { return value == R{}; }
 };
 
-/// Loops that have to stop are not begun: a branch in them would keep them from being vectorised.
+/// No test here: a stopped loop is not started, and a branch would prevent vectorisation.
 template <class R>
 R moved_if(R, R moved, R) {
   return moved;
 }
 
 template <class R>
-Lookup<R> look_up(Quotient quotient) {
+Coefficient<R> read(Quotient quotient) {
   double denominator = *quotient.denominator;
   if (quotient.extra != nullptr) denominator += quotient.weight * *quotient.extra;
   return {static_cast<R>(value_of(*quotient.numerator, denominator))};
@@ -70,11 +70,11 @@ WEFT_FUNCTION double wide_product(R x, R y) {
   return static_cast<double>(x) * static_cast<double>(y);
 }
 
-/// The part of an iteration that changes x and p.
+/// x += alpha p, p = s + beta p
 template <class R>
 struct SolutionStep {
-  Lookup<R> alpha;
-  Lookup<R> beta;
+  Coefficient<R> alpha;
+  Coefficient<R> beta;
 
   WEFT_KERNEL void operator()(R& x, R& p, R s) const {
     const R step = alpha();
@@ -95,7 +95,7 @@ void real_dot(Device device, index_t n, const R* x, const R* y, double* out) {
 
 template <class Device, class R>
 void real_dots(Device device, index_t n, const R* x, const R* y, const R* z, double* out) {
-  // Two sums at once: a pair of doubles that knows how to be added.
+  // Two sums in one pass: a pair of doubles with an addition.
   using Two = Complex<double>;
   reduce_into(
       device, n, Two{},
@@ -107,7 +107,7 @@ void real_dots(Device device, index_t n, const R* x, const R* y, const R* z, dou
 
 template <class Device, class R>
 void step_residual(Device device, index_t n, Quotient alpha, const R* q, R* r, double* out) {
-  const auto a = look_up<R>(alpha);
+  const auto a = read<R>(alpha);
   if (a.stops()) return real_dot(device, n, r, r, out);
   update_and_reduce_into(
       device, n, 0.0, Targets{r},
@@ -122,9 +122,9 @@ void step_residual(Device device, index_t n, Quotient alpha, const R* q, R* r, d
 template <class Device, class R>
 void damp_gradient(Device device, index_t n, double weight, Quotient alpha, const R* x, const R* p,
                    R* s, double* out) {
-  const auto a = look_up<R>(alpha);
+  const auto a = read<R>(alpha);
   const auto damping = static_cast<R>(weight);
-  const R* along = a.stops() ? x : p;  // 0 times x is 0, but p may have become anything
+  const R* along = a.stops() ? x : p;  // if alpha is 0, p may be NaN
   update_and_reduce_into(
       device, n, 0.0, Targets{s},
       [=] WEFT_KERNEL(R & s_i, R x_i, R p_i) {
@@ -138,7 +138,7 @@ void damp_gradient(Device device, index_t n, double weight, Quotient alpha, cons
 template <class Device, class R>
 void step_solution(Device device, index_t n, Quotient alpha, Quotient beta, const R* s, R* x,
                    R* p) {
-  const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta)};
+  const SolutionStep<R> step{read<R>(alpha), read<R>(beta)};
   if (step.alpha.stops()) return;
   update(device, n, x, p, step, s);
 }
@@ -146,7 +146,7 @@ void step_solution(Device device, index_t n, Quotient alpha, Quotient beta, cons
 template <class Device, class R>
 void step_solution_and_sum(Device device, index_t n, Quotient alpha, Quotient beta, const R* s,
                            R* x, R* p, double* out) {
-  const SolutionStep<R> step{look_up<R>(alpha), look_up<R>(beta)};
+  const SolutionStep<R> step{read<R>(alpha), read<R>(beta)};
   if (step.alpha.stops()) return real_dot(device, n, p, p, out);
   update_and_reduce_into(
       device, n, 0.0, Targets{x, p},
@@ -160,8 +160,8 @@ void step_solution_and_sum(Device device, index_t n, Quotient alpha, Quotient be
 template <class Device, class R>
 void step_all(Device device, index_t n, Quotient alpha, Quotient beta, const R* u, const R* w, R* p,
               R* q, R* x, R* r, double* out) {
-  const auto a = look_up<R>(alpha);
-  const auto b = look_up<R>(beta);
+  const auto a = read<R>(alpha);
+  const auto b = read<R>(beta);
   if (a.stops()) return real_dot(device, n, r, r, out);
   update_and_reduce_into(
       device, n, 0.0, Targets{p, q, x, r},
@@ -179,7 +179,7 @@ void step_all(Device device, index_t n, Quotient alpha, Quotient beta, const R* 
 template <class Device>
 void next_curvature(Device device, Quotient beta, const double* ua, const double* last,
                     double* out) {
-  const auto b = look_up<double>(beta);
+  const auto b = read<double>(beta);
   const double* gamma_of_last = beta.denominator;
   for_each(device, 1, [=] WEFT_KERNEL(index_t) {
     const bool is_first = *gamma_of_last == 0;

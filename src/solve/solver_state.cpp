@@ -39,7 +39,7 @@ class Collector final : public StateVisitor {
   SolverState& state_;
 };
 
-/// From -1 to 1, and never the same for two places that are close.
+/// A pseudo-random weight from -1 to 1.
 double weight_of(index_t place) {
   const auto bits = mix_checksum_bits(static_cast<std::uint64_t>(place) + 1) >> 11;
   return static_cast<double>(bits) * 0x1p-52 - 1;

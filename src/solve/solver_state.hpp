@@ -1,6 +1,6 @@
 #pragma once
 
-// What a solver shows of its state, as memory: what follows need not know of types.
+// The state of a solver as untyped memory, for checkpoints.
 
 #include <weft/solve/solver.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-/// An array; of a stack, one of those in it that are none themselves.
+/// An array that is not a stack; a stack is represented by its leaves.
 struct StateArray {
   std::string name;
   DType dtype;
@@ -18,13 +18,14 @@ struct StateArray {
   const void* data;
   void* writable;  // the same memory; null for an array that is only read
 
-  /// This rank's elements count in sums over all ranks: of copies, those of rank 0 do.
+  /// Whether this rank's elements count in sums over all ranks. Of replicated arrays, only those of
+  /// rank 0 do.
   bool counts_here() const {
     return layout.local_count() > 0 && (!layout.is_replicated() || layout.comm().rank() == 0);
   }
 };
 
-/// Numbers that each rank has for itself. Those that ranks have in common come first.
+/// Numbers of each rank. The first `common` are the same on all ranks.
 struct StateNumbers {
   std::string name;
   BufferRef memory;
@@ -36,7 +37,7 @@ struct StateInteger {
   index_t* value;
 };
 
-/// Everything a solver needs to go on, as long as the solver is there.
+/// Everything that a solver needs to resume, by reference: valid as long as the solver lives.
 struct SolverState {
   explicit SolverState(AnySolver& solver);
 
@@ -51,30 +52,31 @@ void add_leaves(std::vector<StateArray>& leaves, const std::string& name,
 template <Scalar T>
 void add_leaves(std::vector<StateArray>& leaves, const std::string& name, const ArrayView<T>& x);
 
-/// This rank's elements where the host can read them.
+/// Device memory that the host can read: a copy, unless the memory is host-accessible.
 class HostCopy {
  public:
   HostCopy(const void* data, Device device, index_t bytes);
   const std::byte* data() const { return data_; }
 
  private:
-  std::vector<std::byte> copy_;  // empty if they are there already
+  std::vector<std::byte> copy_;  // empty if the memory is host-accessible
   const std::byte* data_;
 };
 
-/// Which rank has which element, as a number: the same for arrays that are dealt out alike.
+/// A hash of the partition of the arrays over the ranks.
 std::uint64_t partition_hash(const std::vector<StateArray>& arrays);
 
-/// What tells one array from another, whatever ranks it is dealt out to: up to rounding, its norm,
-/// and a sum of its elements with weights that depend on their place. Collective.
+/// Identifies an array up to rounding, independent of its partition: its norm, and the sum of its
+/// elements with weights that depend on their position.
 struct Fingerprint {
   double norm = 0;
   double sum = 0;
 };
+/// Collective.
 std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays);
 
-/// A checksum of words of 4 or 8 bytes that knows their place, so that those of parts can be added
-/// in any order.
+/// A checksum of words of 4 or 8 bytes that depends on their position. The checksums of parts can
+/// be added in any order.
 std::uint64_t checksum_of(const void* data, index_t bytes, index_t word, index_t place);
 
 }  // namespace weft::detail

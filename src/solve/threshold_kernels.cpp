@@ -10,8 +10,8 @@
 namespace weft::kernels {
 namespace {
 
-// What thresholds do to numbers of a given size: the factor that they are multiplied with, and the
-// penalty on those that remain. Comparisons are such that NaN remains NaN.
+// Thresholding rules: the factor for a number of a given size, and the penalty of the result. The
+// comparisons are false for NaN, so that NaN stays NaN.
 
 template <class R>
 struct Soft {
@@ -44,7 +44,7 @@ struct Half {
   WEFT_FUNCTION double penalty(R size) const { return static_cast<double>(std::sqrt(size)); }
 };
 
-/// Shrinks u, and returns the penalty on what it has become.
+/// u = T(u); returns P(u).
 template <class T, class Rule>
 WEFT_FUNCTION double shrink_one(Rule rule, T& u) {
   const RealOf<T> size = abs_of(u);

@@ -20,8 +20,8 @@ WEFT_FUNCTION R square_of(Complex<R> z) {
   return z.re * z.re + z.im * z.im;
 }
 
-/// What is done to one point. The number of components is known to the compiler, which unrolls and
-/// vectorises loops over them, or is any if `known` is 0.
+/// Shrinks the vector at one point. `known` is the number of components, so that the compiler
+/// unrolls and vectorises the loops over them; if it is 0, `any` is.
 template <int known, class K, class R>
 struct Shrink {
   index_t n;

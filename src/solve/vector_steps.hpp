@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels of solvers, called with arrays. Sums are parts of this rank, to be finished by
-// Scalars::finish().
+// The kernels of solvers for arrays. Each comment is the formula. Sums are this rank's parts, to be
+// completed by Scalars::finish(); see solve/scalars.hpp.
 
 #include <weft/array/distributed_array.hpp>
 #include <weft/kernel/dispatch.hpp>
@@ -13,7 +13,7 @@ namespace weft::detail {
 
 using kernels::Quotient;
 
-/// An array as real numbers, of which a complex one has two.
+/// Real numbers per element.
 template <Scalar T>
 inline constexpr index_t reals_in = is_complex<T> ? 2 : 1;
 
@@ -26,7 +26,7 @@ const Real<T>* reals(const ConstArrayView<T>& x, index_t first = 0) {
   return reinterpret_cast<const Real<T>*>(x.data()) + reals_in<T> * first;
 }
 
-/// Where a sum goes: a slot, and the space of the arrays that are summed over.
+/// The slot that receives a sum, and the space of the arrays that are summed.
 struct SumInto {
   Scalars& scalars;
   const SumSpace& space;
@@ -51,7 +51,7 @@ void sum_product(const SumInto& into, const ConstArrayView<T>& x, const ConstArr
   });
 }
 
-/// Re<x, z> and Re<y, z>
+/// Re<x, z>, Re<y, z>
 template <Scalar T>
 void sum_products(const SumInto& into, const ConstArrayView<T>& x, const ConstArrayView<T>& y,
                   const ConstArrayView<T>& z) {
@@ -61,7 +61,7 @@ void sum_products(const SumInto& into, const ConstArrayView<T>& x, const ConstAr
   });
 }
 
-/// r -= alpha q, and |r|²
+/// r -= alpha q, |r|²
 template <Scalar T>
 void step_residual(const SumInto& into, Quotient alpha, const ConstArrayView<T>& q,
                    DistributedArray<T>& r) {
@@ -70,7 +70,7 @@ void step_residual(const SumInto& into, Quotient alpha, const ConstArrayView<T>&
   });
 }
 
-/// s -= weight (x + alpha p), and |s|²
+/// s -= weight (x + alpha p), |s|²
 template <Scalar T>
 void damp_gradient(const SumInto& into, double weight, Quotient alpha, const ConstArrayView<T>& x,
                    const ConstArrayView<T>& p, DistributedArray<T>& s) {
@@ -80,7 +80,7 @@ void damp_gradient(const SumInto& into, double weight, Quotient alpha, const Con
   });
 }
 
-/// x += alpha p; p = s + beta p
+/// x += alpha p, p = s + beta p
 template <Scalar T>
 void step_solution(Quotient alpha, Quotient beta, const ConstArrayView<T>& s,
                    DistributedArray<T>& x, DistributedArray<T>& p) {
@@ -90,7 +90,7 @@ void step_solution(Quotient alpha, Quotient beta, const ConstArrayView<T>& s,
   });
 }
 
-/// The same, and |p|²
+/// x += alpha p, p = s + beta p, |p|²
 template <Scalar T>
 void step_solution_and_sum(const SumInto& into, Quotient alpha, Quotient beta,
                            const ConstArrayView<T>& s, DistributedArray<T>& x,
@@ -101,7 +101,7 @@ void step_solution_and_sum(const SumInto& into, Quotient alpha, Quotient beta,
   });
 }
 
-/// p = u + beta p; q = w + beta q; x += alpha p; r -= alpha q; and |r|². u may be r.
+/// p = u + beta p, q = w + beta q, x += alpha p, r -= alpha q, |r|². u may be r.
 template <Scalar T>
 void step_all(const SumInto& into, Quotient alpha, Quotient beta, const ConstArrayView<T>& u,
               const ConstArrayView<T>& w, DistributedArray<T>& p, DistributedArray<T>& q,

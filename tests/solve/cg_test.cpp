@@ -23,9 +23,9 @@ RealMatrix positive_matrix(index_t n, double condition) {
   return product(matrix, transposed(matrix));
 }
 
-/// The textbook, on one rank: iterates 1 to n.
-std::vector<std::vector<double>> textbook(const RealMatrix& a, const std::vector<double>& y,
-                                          std::vector<double> x, int n) {
+/// Iterates 1 to n of the textbook recurrence, on one rank.
+std::vector<std::vector<double>> textbook_cg(const RealMatrix& a, const std::vector<double>& y,
+                                             std::vector<double> x, int n) {
   const auto dot = [](const std::vector<double>& u, const std::vector<double>& v) {
     double sum = 0;
     for (std::size_t i = 0; i < u.size(); ++i) sum += u[i] * v[i];
@@ -46,7 +46,7 @@ std::vector<std::vector<double>> textbook(const RealMatrix& a, const std::vector
   return iterates;
 }
 
-/// Both variants.
+/// Calls f for both variants.
 void for_variants(const std::function<void(bool single_reduction)>& f) {
   for (const bool single_reduction : {false, true}) {
     SCOPED_TRACE(single_reduction ? "single reduction" : "two reductions");
@@ -77,14 +77,14 @@ TEST(Cg, solves_positive_definite_systems) {
   });
 }
 
-TEST(Cg, iterates_are_those_of_the_textbook) {
+TEST(Cg, iterates_match_the_textbook) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, positive_matrix(14, 30));
     const std::vector<double> x0 = some_vector(14, 4);
     for_variants([&](bool single) {
       Cg solver(problem.a, problem.y, {.relative_tolerance = 0},
                 {.x0 = array_of(problem.a.domain(), x0), .single_reduction = single});
-      for (const auto& expected : textbook(problem.matrix, problem.data, x0, 7)) {
+      for (const auto& expected : textbook_cg(problem.matrix, problem.data, x0, 7)) {
         EXPECT_TRUE(solver.step());
         expect_near(solver.x(), expected, 1e-11);
       }
@@ -92,8 +92,8 @@ TEST(Cg, iterates_are_those_of_the_textbook) {
   });
 }
 
-TEST(Cg, errors_fall) {
-  // In the norm of A, and in the Euclidean one, too, as Hestenes and Stiefel have shown.
+TEST(Cg, errors_decrease) {
+  // In the norm of A, and in the Euclidean norm, as Hestenes and Stiefel showed.
   on_ranks([](Comm comm) {
     const Problem problem(comm, positive_matrix(14, 200));
     const std::vector<double> solution = least_squares(problem.matrix, problem.data);
@@ -119,7 +119,7 @@ TEST(Cg, errors_fall) {
   });
 }
 
-TEST(Cg, ends_after_as_many_steps_as_unknowns) {
+TEST(Cg, takes_at_most_as_many_iterations_as_unknowns) {
   on_ranks([](Comm comm) {
     for_variants([&](bool single) {
       for (index_t n = 2; n <= 6; ++n) {
@@ -134,8 +134,8 @@ TEST(Cg, ends_after_as_many_steps_as_unknowns) {
 }
 
 TEST(Cg, errors_of_ill_conditioned_systems_are_bounded_by_the_residual) {
-  // |x - x*| <= |r| / lmin, where lmin is the smallest eigenvalue, and the residual itself is known
-  // up to rounding errors of about epsilon times |A| |x|; so is the matrix.
+  // |x - x*| <= |r| / lmin, where lmin is the smallest eigenvalue. The residual and the matrix have
+  // rounding errors of about epsilon times |A| |x|.
   on_ranks([](Comm comm) {
     const double condition = 1e6;
     const Problem problem(comm, positive_matrix(20, condition));
@@ -174,7 +174,7 @@ TEST(Cg, a_preconditioner_saves_iterations) {
           cg(problem.a, problem.y, options, {.preconditioner = m, .single_reduction = single});
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
       EXPECT_LT(2 * fit.iterations, plain.iterations);
-      // The system that is scaled has a condition of 4, and the scales cover four decades each.
+      // The scaled system has a condition number of 4, and the scales span four decades.
       expect_near(fit.x, least_squares(matrix, problem.data), 1e-6);
     });
   });
@@ -252,7 +252,7 @@ TEST(Cg, one_or_two_collectives_per_iteration) {
   });
 }
 
-TEST(Cg, iterations_allocate_nothing) {
+TEST(Cg, iterations_do_not_allocate) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     for_variants([&](bool single) {
@@ -269,7 +269,7 @@ TEST(Cg, iterations_allocate_nothing) {
   });
 }
 
-TEST(Cg, nothing_to_do) {
+TEST(Cg, stops_at_once_at_the_solution) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, positive_matrix(6, 10));
     const std::vector<double> solution = least_squares(problem.matrix, problem.data);
@@ -290,9 +290,9 @@ TEST(Cg, nothing_to_do) {
   });
 }
 
-TEST(Cg, goes_no_further_than_it_can) {
+TEST(Cg, stops_at_exact_convergence) {
   on_ranks([](Comm comm) {
-    // Converged to the last bit long before anybody looks.
+    // Converges to the last bit long before the first check.
     const Layout line = Layout::scatter(comm, {6});
     const auto y = make_array<double>(line, 3);
     for_variants([&](bool single) {
@@ -305,7 +305,7 @@ TEST(Cg, goes_no_further_than_it_can) {
   });
 }
 
-TEST(Cg, operators_that_are_not_positive_definite) {
+TEST(Cg, detects_operators_that_are_not_positive_definite) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {8});
     DistributedArray<double> d(line);
@@ -317,9 +317,9 @@ TEST(Cg, operators_that_are_not_positive_definite) {
       for (const index_t check_every : {1, 7}) {
         const auto fit = cg(a, y, {.check_every = check_every}, {.single_reduction = single});
         EXPECT_EQ(fit.reason, StopReason::breakdown);
-        expect_says(fit.message, "not positive definite");
-        expect_says(fit.message, "cgls");
-        // Since then x was left alone, whoever looked.
+        expect_contains(fit.message, "not positive definite");
+        expect_contains(fit.message, "cgls");
+        // x does not change after the breakdown, whenever it is detected.
         const std::vector<double> x = fit.x.to_host();
         if (check_every > 1) {
           EXPECT_EQ(x, last);
@@ -330,12 +330,12 @@ TEST(Cg, operators_that_are_not_positive_definite) {
           cg(identity<double>(line), y, {},
              {.preconditioner = -identity<double>(line), .single_reduction = single});
       EXPECT_EQ(negative.reason, StopReason::breakdown);
-      expect_says(negative.message, "preconditioner");
+      expect_contains(negative.message, "preconditioner");
     });
   });
 }
 
-TEST(Cg, numbers_that_are_not_finite) {
+TEST(Cg, detects_values_that_are_not_finite) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {8});
     DistributedArray<double> y(line);
@@ -343,13 +343,13 @@ TEST(Cg, numbers_that_are_not_finite) {
     for_variants([&](bool single) {
       const auto fit = cg(identity<double>(line), y, {}, {.single_reduction = single});
       EXPECT_EQ(fit.reason, StopReason::not_finite);
-      expect_says(fit.message, "iteration 0");
+      expect_contains(fit.message, "iteration 0");
       EXPECT_EQ(fit.iterations, 0);
     });
   });
 }
 
-TEST(Cg, refuses_what_does_not_fit) {
+TEST(Cg, rejects_mismatched_arguments) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {8});
     const auto a = identity<double>(line);

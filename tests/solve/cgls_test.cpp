@@ -19,9 +19,9 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-/// The textbook, on one rank: iterates 1 to n.
-std::vector<std::vector<double>> textbook(const RealMatrix& a, const std::vector<double>& y,
-                                          double damp, std::vector<double> x, int n) {
+/// Iterates 1 to n of the textbook recurrence, on one rank.
+std::vector<std::vector<double>> textbook_cgls(const RealMatrix& a, const std::vector<double>& y,
+                                               double damp, std::vector<double> x, int n) {
   const RealMatrix transpose = transposed(a);
   const auto square = [](const std::vector<double>& v) {
     return size_of_vector(v) * size_of_vector(v);
@@ -69,7 +69,7 @@ TEST(Cgls, finds_the_shortest_solution_of_underdetermined_systems) {
     EXPECT_LE(fit.residual_norm, 1e-9);
     expect_near(fit.x, least_squares(problem.matrix, problem.data), 1e-10);
 
-    // From x0, the one closest to x0.
+    // The solution closest to x0.
     const std::vector<double> x0 = some_vector(13, 3);
     const auto close = cgls(problem.a, problem.y, {.relative_tolerance = 1e-13},
                             {.x0 = array_of(problem.a.domain(), x0)});
@@ -78,7 +78,7 @@ TEST(Cgls, finds_the_shortest_solution_of_underdetermined_systems) {
   });
 }
 
-TEST(Cgls, damps_x_from_wherever_it_starts) {
+TEST(Cgls, damps_x_from_any_x0) {
   on_ranks([](Comm comm) {
     for (const auto& [rows, columns] : {std::pair{15, 7}, std::pair{6, 11}}) {
       const Problem problem(comm, some_real_matrix(rows, columns));
@@ -91,7 +91,8 @@ TEST(Cgls, damps_x_from_wherever_it_starts) {
           if (preconditioned) options.preconditioner = slow_operator(problem.a.domain());
           const auto fit = cgls(problem.a, problem.y, {.relative_tolerance = 1e-12}, options);
           EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
-          // The wrong gradient of x0 would take longer. This preconditioner makes it no easier.
+          // A wrong gradient at x0 would take more iterations. This preconditioner does not save
+          // any.
           EXPECT_LE(fit.iterations, (preconditioned ? 2 : 1) * columns + 1);
           expect_near(fit.x, expected, 1e-10);
         }
@@ -100,14 +101,14 @@ TEST(Cgls, damps_x_from_wherever_it_starts) {
   });
 }
 
-TEST(Cgls, iterates_are_those_of_the_textbook) {
+TEST(Cgls, iterates_match_the_textbook) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(20, 9));
     const std::vector<double> x0 = some_vector(9, 4);
     for (const double damp : {0.0, 2.0}) {
       Cgls solver(problem.a, problem.y, {.relative_tolerance = 0},
                   {.damp = damp, .x0 = array_of(problem.a.domain(), x0)});
-      for (const auto& expected : textbook(problem.matrix, problem.data, damp, x0, 6)) {
+      for (const auto& expected : textbook_cgls(problem.matrix, problem.data, damp, x0, 6)) {
         EXPECT_TRUE(solver.step());
         expect_near(solver.x(), expected, 1e-12);
       }
@@ -115,7 +116,7 @@ TEST(Cgls, iterates_are_those_of_the_textbook) {
   });
 }
 
-TEST(Cgls, ends_after_as_many_steps_as_unknowns_with_a_falling_residual) {
+TEST(Cgls, takes_at_most_as_many_iterations_as_unknowns_with_decreasing_residuals) {
   on_ranks([](Comm comm) {
     for (index_t unknowns = 1; unknowns <= 6; ++unknowns) {
       const Problem problem(comm, some_real_matrix(12, unknowns));
@@ -132,7 +133,7 @@ TEST(Cgls, ends_after_as_many_steps_as_unknowns_with_a_falling_residual) {
   });
 }
 
-TEST(Cgls, what_it_makes_small_falls) {
+TEST(Cgls, the_objective_decreases) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, matrix_of_condition(25, 14, 50));
     for (const double damp : {0.0, 0.3}) {
@@ -156,8 +157,8 @@ TEST(Cgls, what_it_makes_small_falls) {
 }
 
 TEST(Cgls, errors_of_ill_conditioned_systems_are_bounded_by_the_gradient) {
-  // |x - x*| <= |g| / smin², where smin is the smallest singular value, and the gradient g itself
-  // is known up to rounding errors of about epsilon times |A|² |x|.
+  // |x - x*| <= |g| / smin², where smin is the smallest singular value. The gradient g has rounding
+  // errors of about epsilon times |A|² |x|.
   on_ranks([](Comm comm) {
     const double condition = 1e4;
     const Problem problem(comm, matrix_of_condition(30, 20, condition));
@@ -215,13 +216,13 @@ TEST(Cgls, two_collectives_per_iteration) {
     EXPECT_EQ(calls(a, {.check_every = 3}), 2 * several);
     EXPECT_EQ(calls(a, {.callback = [](const SolverStatus&) { return true; }}), 3 * several);
     EXPECT_EQ(calls(slow_operator(Layout::replicated(comm, {40})), {}), 0);
-    // The model on every rank: its sums need no message, and the adjoint is one.
+    // With a replicated model, its sums need no message, but the adjoint does.
     const auto rows = matrix_mult(make_array<double>(Layout::scatter(comm, {30, 20})));
     EXPECT_EQ(calls(rows, {}), 3 * several);
   });
 }
 
-TEST(Cgls, iterations_allocate_nothing) {
+TEST(Cgls, iterations_do_not_allocate) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     for (const Device device : {Device::cpu(), other_device()}) {
@@ -238,7 +239,7 @@ TEST(Cgls, iterations_allocate_nothing) {
   });
 }
 
-TEST(Cgls, nothing_to_do) {
+TEST(Cgls, stops_at_once_at_the_solution) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const auto nothing = cgls(problem.a, DistributedArray<double>(problem.a.range()));
@@ -265,23 +266,24 @@ TEST(Cgls, nothing_to_do) {
   });
 }
 
-TEST(Cgls, operators_that_fail_on_the_way) {
+TEST(Cgls, keeps_x_when_an_operator_fails) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(11, 5));
-    // x remains what it was before.
+    // x keeps its value from before the failure.
     for (const index_t check_every : {1, 5}) {
       const auto failing = failing_operator(problem.a, 2);
       Cgls solver(failing, problem.y, {.check_every = check_every});
       solver.run();
       EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
-      expect_says(solver.message(), fmt::format("iteration {}", check_every == 1 ? 3 : 5));
+      expect_contains(solver.message(), fmt::format("iteration {}", check_every == 1 ? 3 : 5));
       const std::vector<double> zero(5);
-      expect_near(solver.x(), textbook(problem.matrix, problem.data, 0, zero, 2).back(), 1e-12);
+      expect_near(solver.x(), textbook_cgls(problem.matrix, problem.data, 0, zero, 2).back(),
+                  1e-12);
     }
   });
 }
 
-TEST(Cgls, operators_that_are_not_what_they_should_be) {
+TEST(Cgls, detects_wrong_operators) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {8});
     const auto copies = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
@@ -291,17 +293,17 @@ TEST(Cgls, operators_that_are_not_what_they_should_be) {
         line, line, [](const auto&, const ArrayView<double>& y) { y.fill(0); }, copies);
     const auto fit = cgls(a, make_array<double>(line));
     EXPECT_EQ(fit.reason, StopReason::breakdown);
-    expect_says(fit.message, "dot_test");
-    expect_says(fit.message, "iteration 1");
+    expect_contains(fit.message, "dot_test");
+    expect_contains(fit.message, "iteration 1");
 
     const auto negative = cgls(identity<double>(line), make_array<double>(line), {},
                                {.preconditioner = -identity<double>(line)});
     EXPECT_EQ(negative.reason, StopReason::breakdown);
-    expect_says(negative.message, "preconditioner");
+    expect_contains(negative.message, "preconditioner");
   });
 }
 
-TEST(Cgls, refuses_a_preconditioner_that_does_not_fit) {
+TEST(Cgls, rejects_a_mismatched_preconditioner) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const auto other = identity<double>(Layout::scatter(comm, {5}));

@@ -1,5 +1,4 @@
-// What checkpoints do with paths that are not what they seem, with other jobs, and with files that
-// somebody has forged.
+// Checkpoints with unusual paths, concurrent jobs, and damaged or forged files.
 
 #include <weft/core/error.hpp>
 
@@ -33,7 +32,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 }  // namespace
 
-TEST(CheckpointFile, only_a_path_that_is_free_means_a_fresh_start) {
+TEST(CheckpointFile, unusable_paths_are_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       on_first(comm, [&] {
@@ -64,7 +63,7 @@ TEST(CheckpointFile, only_a_path_that_is_free_means_a_fresh_start) {
   });
 }
 
-TEST(CheckpointFile, stays_where_a_link_leads) {
+TEST(CheckpointFile, follows_symbolic_links) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       on_first(comm, [&] {
@@ -80,7 +79,7 @@ TEST(CheckpointFile, stays_where_a_link_leads) {
         EXPECT_EQ(names_in(folder + "/far"), std::vector<std::string>{"state"});
         EXPECT_EQ(setting.make(comm, up_to(20, folder + "/far/state"))->iteration(), iterations);
       }
-      // The lock is that of the file, whatever name it is reached by.
+      // The lock belongs to the file, not to the name.
       const auto running = setting.make(comm, up_to(20, folder + "/link"));
       expect_error<AgreedError>(comm, {"/far/state", "in use"},
                                 [&] { setting.make(comm, up_to(20, folder + "/far/state")); });
@@ -88,7 +87,7 @@ TEST(CheckpointFile, stays_where_a_link_leads) {
   });
 }
 
-TEST(CheckpointFile, is_of_one_solver_at_a_time) {
+TEST(CheckpointFile, is_locked_by_one_solver_at_a_time) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -109,7 +108,7 @@ TEST(CheckpointFile, is_of_one_solver_at_a_time) {
       refused();
       first->run();
       comm.barrier();
-      // The first has stopped, and writes no more.
+      // The first solver has stopped and released the path.
       EXPECT_EQ(names_in(folder), std::vector<std::string>{"state"});
       auto second = setting.make(comm, up_to(20, path));
       EXPECT_EQ(second->iteration(), 5);
@@ -117,14 +116,14 @@ TEST(CheckpointFile, is_of_one_solver_at_a_time) {
       second.reset();
       comm.barrier();
       EXPECT_EQ(names_in(folder), std::vector<std::string>{"state"});
-      // One that stops as soon as it goes on.
+      // A solver that stops as soon as it resumes releases the path, too.
       const auto third = setting.make(comm, up_to(5, path));
       EXPECT_EQ(setting.make(comm, up_to(20, path))->iteration(), 5);
     });
   });
 }
 
-TEST(CheckpointFile, what_a_killed_job_has_left_is_removed) {
+TEST(CheckpointFile, removes_the_files_of_a_killed_job) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -135,7 +134,7 @@ TEST(CheckpointFile, what_a_killed_job_has_left_is_removed) {
       Setting{}.make(comm, up_to(5, path))->run();
       comm.barrier();
       EXPECT_EQ(names_in(folder), (std::vector<std::string>{"precious", "state"}));
-      // Nobody can use that to have other files removed.
+      // A forged lock file cannot make it remove other files.
       for (const std::string& name :
            {std::string("precious"), "../" + fs::path(folder).filename().string() + "/precious",
             folder + "/precious", std::string(5000, 'x'), std::string("\n\n\n")}) {
@@ -148,7 +147,7 @@ TEST(CheckpointFile, what_a_killed_job_has_left_is_removed) {
   });
 }
 
-TEST(CheckpointFile, takes_no_file_of_others_for_its_lock) {
+TEST(CheckpointFile, does_not_take_other_files_for_its_lock) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -159,7 +158,7 @@ TEST(CheckpointFile, takes_no_file_of_others_for_its_lock) {
       write_on_first(comm, path + ".lock", "versions of all packages\n");
       refused();
       EXPECT_EQ(content_of(path + ".lock"), "versions of all packages\n");
-      // Nor a second name of one.
+      // Nor a hard link to another file.
       const std::string text = "process 1 on nowhere\n\n";
       write_on_first(comm, folder + "/theirs", text);
       on_first(comm, [&] {
@@ -172,7 +171,7 @@ TEST(CheckpointFile, takes_no_file_of_others_for_its_lock) {
   });
 }
 
-TEST(CheckpointFile, that_is_flipped_or_cut_anywhere_is_refused) {
+TEST(CheckpointFile, that_is_corrupted_or_truncated_anywhere_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -181,12 +180,12 @@ TEST(CheckpointFile, that_is_flipped_or_cut_anywhere_is_refused) {
       comm.barrier();
       const std::string good = content_of(path);
       const std::size_t step = comm.size() == 1 ? 1 : 37;
-      int taken = 0;
+      int accepted = 0;
       const auto try_to_resume = [&](const std::string& content) {
         write_on_first(comm, path, content);
         try {
           setting.make(comm, up_to(9, path));
-          ++taken;
+          ++accepted;
         } catch (const AgreedError& error) {
           EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
         }
@@ -199,7 +198,7 @@ TEST(CheckpointFile, that_is_flipped_or_cut_anywhere_is_refused) {
         }
         try_to_resume(good.substr(0, at));
       }
-      EXPECT_EQ(taken, 0);
+      EXPECT_EQ(accepted, 0);
       comm.barrier();
       write_on_first(comm, path, good);
       EXPECT_EQ(setting.make(comm, up_to(9, path))->iteration(), 3);
@@ -207,7 +206,7 @@ TEST(CheckpointFile, that_is_flipped_or_cut_anywhere_is_refused) {
   });
 }
 
-TEST(CheckpointFile, that_is_forged_is_refused) {
+TEST(CheckpointFile, that_is_forged_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -246,7 +245,7 @@ TEST(CheckpointFile, that_is_forged_is_refused) {
           image.line("numbers") = std::string("numbers ") + bytes + " scalars";
         });
       }
-      // As if of twice as many ranks, which have half of the numbers each.
+      // As if saved by twice as many ranks with half of the numbers each.
       refused("bytes of scalars", [&](auto& image) {
         image.line("dealing") = "dealing 0123456789abcdef";
         image.line("ranks") = fmt::format("ranks {}", 2 * comm.size());
@@ -255,15 +254,19 @@ TEST(CheckpointFile, that_is_forged_is_refused) {
       });
       with_line("integer", "5", "-5", "a counter is -5");
       with_line("integer", "5", "4", "ends in another iteration");
-      with_line("integer", "5", "05", "not as Weft writes it");
+      with_line("integer", "5", "05", "does not have the format");
       with_line("solver", "cgls", std::string(50000, '\x1b'), "its solver is \\x1b");
-      refused("not as Weft", [](auto& image) { image.lines.push_back("something else"); });
-      refused("not as Weft", [](auto& image) { image.lines.push_back(image.line("ranks")); });
-      refused("not as Weft", [](auto& image) { std::swap(image.lines[0], image.lines[1]); });
-      refused("not as Weft", [](auto& image) { image.lines.erase(image.lines.begin() + 1); });
+      refused("does not have the format",
+              [](auto& image) { image.lines.push_back("something else"); });
+      refused("does not have the format",
+              [](auto& image) { image.lines.push_back(image.line("ranks")); });
+      refused("does not have the format",
+              [](auto& image) { std::swap(image.lines[0], image.lines[1]); });
+      refused("does not have the format",
+              [](auto& image) { image.lines.erase(image.lines.begin() + 1); });
       refused("", [](auto& image) { image.lines.clear(); });
 
-      // Fewer arrays, whose names look like those of all of them.
+      // Fewer arrays, with names that imitate the description of all arrays.
       refused("array 1", [](auto& image) {
         image.line("array") = "array f64 8 1 60 x (f64 of (20)), r (f64 of (20)), p";
         for (int times = 0; times < 2; ++times) {
@@ -273,11 +276,11 @@ TEST(CheckpointFile, that_is_forged_is_refused) {
           image.lines.erase(at);
         }
       });
-      // Iterations that no integer can be, or that go backwards.
+      // Iterations that are not integers, or not in order.
       for (const double iteration :
            {std::nan(""), std::numeric_limits<double>::infinity(), 1e300, -1e300, -1.0, 4.5, 3.0})
         refused("history is out of order", [&](auto& image) { set_number(image, 4, iteration); });
-      // A property with a tolerance that lets anything pass.
+      // A property with an infinite tolerance.
       refused("damp", [](auto& image) {
         image.line("fact") =
             fmt::format("fact {:016x} {:016x} damp", std::bit_cast<std::uint64_t>(7.0),
@@ -289,13 +292,13 @@ TEST(CheckpointFile, that_is_forged_is_refused) {
   });
 }
 
-TEST(CheckpointFile, with_an_endless_header_takes_no_memory) {
+TEST(CheckpointFile, with_a_huge_header_allocates_no_memory) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
       constexpr std::uint64_t size = std::uint64_t{1} << 40;
       write_on_first(comm, path, fmt::format("weft checkpoint 1 {:016x} {:016x}\n", size - 52, 1));
-      on_first(comm, [&] { fs::resize_file(path, size); });  // has holes, and no blocks on the disk
+      on_first(comm, [&] { fs::resize_file(path, size); });  // sparse: uses no disk blocks
       expect_error<AgreedError>(comm, {path, "its header has 1099511627724 bytes"},
                                 [&] { Setting{}.make(comm, up_to(9, path)); });
     });

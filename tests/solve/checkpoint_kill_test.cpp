@@ -1,4 +1,4 @@
-// A program that is killed, at any moment, goes on from its last checkpoint.
+// A program that is killed at any time resumes from its last checkpoint.
 
 #include "io/folder.hpp"
 #include "support/shell.hpp"
@@ -15,15 +15,15 @@
 namespace weft::test {
 namespace {
 
-/// What the log of one run says.
+/// The log of one run.
 struct Run {
   long microseconds = 0;
-  int resumed = -1;  // not known
-  int last = 0;      // the iteration that was begun last to be written
-  std::string bits;  // if it came to the end
+  int resumed = -1;  // -1: unknown
+  int last = 0;      // the last iteration whose checkpoint was begun
+  std::string bits;  // empty unless the run was complete
 };
 
-/// The program, on some ranks, in a folder that it is killed and started in again and again.
+/// The program and its folder. Each run is killed, or completes.
 class Victim {
  public:
   Victim(std::string start, const std::string& folder)
@@ -34,7 +34,7 @@ class Victim {
     const std::string command =
         fmt::format("{} $P {} {} {}", start_, path_, iterations,
                     rank >= 0 ? fmt::format("{} {}", rank, microseconds) : "");
-    // Open MPI leaves its shared memory behind when it is killed: in a folder that is removed.
+    // Open MPI does not remove its shared memory when it is killed; this folder is removed.
     const Ended ended = run_shell(
         fmt::format("export WEFT_QUIET=1 OMP_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 "
                     "OMPI_MCA_btl_vader_backing_directory={}; P='{}/checkpoint_program'",
@@ -44,7 +44,7 @@ class Victim {
     if (rank < 0) {
       EXPECT_EQ(ended.code, 0) << ended.output;
     }
-    // Ranks that are left alone may complain, but not of what they find in the file.
+    // The surviving ranks may report errors, but none about the checkpoint.
     for (const char* complaint : {"the checkpoint '", "is not a checkpoint", "in use"})
       EXPECT_EQ(ended.output.find(complaint), std::string::npos) << ended.output;
     if (!std::filesystem::exists(path_ + ".log")) return result;
@@ -57,9 +57,9 @@ class Victim {
     }
     return result;
   }
-  void start_anew() const { std::filesystem::remove(path_); }
+  void remove_checkpoint() const { std::filesystem::remove(path_); }
   bool has_checkpoint() const { return std::filesystem::exists(path_); }
-  /// What a program needs only while it runs.
+  /// The number of temporary and lock files.
   int leftovers() const {
     int count = 0;
     for (const std::string& name : names_in(folder_)) {
@@ -76,28 +76,28 @@ class Victim {
   std::string path_;
 };
 
-/// Kills a program so many times, and expects that nothing but time is lost.
+/// Kills the program `kills` times, and expects the result of an uninterrupted run.
 void expect_survives(const Victim& victim, int ranks, int kills) {
-  std::mt19937 random(12345);  // NOLINT(cert-msc51-cpp): the same each time
-  const Run straight = victim.run();
-  ASSERT_EQ(straight.resumed, 0);
-  ASSERT_FALSE(straight.bits.empty());
-  victim.start_anew();
+  std::mt19937 random(12345);  // NOLINT(cert-msc51-cpp): reproducible
+  const Run uninterrupted = victim.run();
+  ASSERT_EQ(uninterrupted.resumed, 0);
+  ASSERT_FALSE(uninterrupted.bits.empty());
+  victim.remove_checkpoint();
 
-  int written = 0;  // the last checkpoint that must be there
+  int written = 0;  // the last checkpoint that must exist
   int killed_within = 0;
   for (int killed = 0; killed < kills;) {
-    std::uniform_int_distribution<long> when(0, straight.microseconds);
+    std::uniform_int_distribution<long> when(0, uninterrupted.microseconds);
     const Run run =
         victim.run(static_cast<int>(random() % static_cast<unsigned>(ranks)), when(random));
-    // It has gone on from a valid checkpoint, and at most one interval was lost.
+    // The run resumed from a valid checkpoint, and at most one interval was lost.
     if (run.resumed >= 0) {
       EXPECT_GE(run.resumed, written);
       written = std::max(written, run.resumed);
     }
     if (!run.bits.empty()) {
-      EXPECT_EQ(run.bits, straight.bits);
-      victim.start_anew();
+      EXPECT_EQ(run.bits, uninterrupted.bits);
+      victim.remove_checkpoint();
       written = 0;
       continue;
     }
@@ -106,26 +106,26 @@ void expect_survives(const Victim& victim, int ranks, int kills) {
     written = std::max(written, run.last - 1);
     EXPECT_TRUE(victim.has_checkpoint() || written == 0);
   }
-  EXPECT_EQ(victim.run().bits, straight.bits);
+  EXPECT_EQ(victim.run().bits, uninterrupted.bits);
   EXPECT_EQ(victim.leftovers(), 0);
-  EXPECT_GT(killed_within, 0);  // or else the test has tested nothing
+  EXPECT_GT(killed_within, 0);  // otherwise the test has tested nothing
 }
 
 }  // namespace
 
-TEST(KilledSolver, goes_on_as_if_nothing_had_happened) {
-  if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "is run once, by itself";
+TEST(KilledSolver, resumes_bitwise) {
+  if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "runs once, in its own process";
   for (const int ranks : {1, 3}) {
     in_folder(Comm::self(), [&](const std::string& folder) {
       const Victim victim(fmt::format("P=\"$P --ranks {}\";", ranks), folder);
-      // All threads are killed at once, whichever decides when.
+      // All threads are killed at once, whichever rank sets the time.
       expect_survives(victim, ranks, 20);
     });
   }
 }
 
-TEST(KilledSolver, goes_on_with_mpi) {
-  if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "is run once, by itself";
+TEST(KilledSolver, resumes_with_mpi) {
+  if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "runs once, in its own process";
   WEFT_SKIP_WITHOUT_MPI();
   in_folder(Comm::self(), [&](const std::string& folder) {
     expect_survives(Victim(std::string(WEFT_MPIEXEC) + " -n 2", folder), 2, 3);

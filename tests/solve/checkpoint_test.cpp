@@ -43,7 +43,7 @@ void expect_same_history(const AnySolver& a, const AnySolver& b) {
   }
 }
 
-/// Small norms are what is left over of large numbers.
+/// Relative to the first norms at least: small norms are differences of large numbers.
 void expect_near_history(const AnySolver& a, const AnySolver& b, double tolerance) {
   ASSERT_EQ(a.history().size(), b.history().size());
   const SolverStatus& first = b.history().front();
@@ -58,50 +58,49 @@ void expect_near_history(const AnySolver& a, const AnySolver& b, double toleranc
   }
 }
 
-void go_to(index_t iteration, AnySolver& solver) {
+void step_to(index_t iteration, AnySolver& solver) {
   while (solver.iteration() < iteration) ASSERT_TRUE(solver.step()) << solver.message();
 }
 
-/// Stops after 9 iterations, and goes on to 20.
+/// Stops after 9 iterations, and resumes up to 20.
 template <Scalar T>
-void expect_continues_exactly(const Comm& comm, const Variant<T>& variant, const Layout& layout) {
+void expect_resumes_bitwise(const Comm& comm, const Variant<T>& variant, const Layout& layout) {
   SCOPED_TRACE(variant.name + " on " + to_string(layout));
   in_folder(comm, [&](const std::string& folder) {
     const std::string path = folder + "/state";
-    const auto straight = variant.make(layout, up_to(100));
-    go_to(20, *straight);
+    const auto uninterrupted = variant.make(layout, up_to(100));
+    step_to(20, *uninterrupted);
     const auto first = variant.make(layout, up_to(9, path));
     first->run();
     EXPECT_EQ(first->stop_reason(), StopReason::iteration_limit);
     const auto second = variant.make(layout, up_to(100, path));
     EXPECT_EQ(second->iteration(), 9);
     expect_same_bits(first->x(), second->x());
-    go_to(20, *second);
-    expect_same_bits(straight->x(), second->x());
-    expect_same_history(*straight, *second);
+    step_to(20, *second);
+    expect_same_bits(uninterrupted->x(), second->x());
+    expect_same_history(*uninterrupted, *second);
   });
 }
 
-/// Writes on one layout and reads on another; either may be on ranks that others are not on.
+/// Saves in one layout and resumes in another; either may be absent on some ranks.
 template <Scalar T>
-void expect_continues_elsewhere(const Comm& comm, const Variant<T>& variant,
-                                const std::optional<Layout>& from,
-                                const std::optional<Layout>& to) {
+void expect_resumes_elsewhere(const Comm& comm, const Variant<T>& variant,
+                              const std::optional<Layout>& from, const std::optional<Layout>& to) {
   SCOPED_TRACE(variant.name);
   in_folder(comm, [&](const std::string& folder) {
     const std::string path = folder + "/state";
     if (from) variant.make(*from, up_to(7, path))->run();
     comm.barrier();
     if (to) {
-      const auto straight = variant.make(*to, up_to(100));
-      go_to(15, *straight);
+      const auto uninterrupted = variant.make(*to, up_to(100));
+      step_to(15, *uninterrupted);
       const auto other = variant.make(*to, up_to(100, path));
       EXPECT_EQ(other->iteration(), 7);
       EXPECT_EQ(other->history().size(), 8U);
-      go_to(15, *other);
+      step_to(15, *other);
       const double rounding = 1e4 * static_cast<double>(std::numeric_limits<Real<T>>::epsilon());
-      expect_near(other->x(), parts_of(whole(straight->x())), rounding);
-      expect_near_history(*other, *straight, rounding);
+      expect_near(other->x(), parts_of(whole(uninterrupted->x())), rounding);
+      expect_near_history(*other, *uninterrupted, rounding);
     }
     comm.barrier();
   });
@@ -109,17 +108,17 @@ void expect_continues_elsewhere(const Comm& comm, const Variant<T>& variant,
 
 }  // namespace
 
-TEST(Checkpoint, goes_on_bit_by_bit) {
+TEST(Checkpoint, resumes_bitwise) {
   on_ranks([](Comm comm) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
       for (const Variant<T>& variant : all_variants<T>())
-        expect_continues_exactly(comm, variant, Layout::scatter(comm, {70}));
+        expect_resumes_bitwise(comm, variant, Layout::scatter(comm, {70}));
     });
   });
 }
 
-TEST(Checkpoint, goes_on_in_any_layout_on_any_device) {
+TEST(Checkpoint, resumes_on_all_layouts_and_devices) {
   on_ranks([](Comm comm) {
     const Layout rows = Layout::scatter(comm, {9, 7});
     const Layout copies = Layout::replicated(comm, {31});
@@ -130,13 +129,13 @@ TEST(Checkpoint, goes_on_in_any_layout_on_any_device) {
          {Layout::scatter(comm, {9, 7}, 1), copies, bricks, Layout::on_rank(comm, {50}, 0),
           Layout::stack({rows, copies, bricks}),
           Layout::stack({Layout::stack({copies, rows}), Layout::scatter(comm, {0, 3}), bricks})}) {
-      expect_continues_exactly(comm, damped, layout.on(other_device()));
-      expect_continues_exactly(comm, one_sum, layout);
+      expect_resumes_bitwise(comm, damped, layout.on(other_device()));
+      expect_resumes_bitwise(comm, one_sum, layout);
     }
   });
 }
 
-TEST(Checkpoint, goes_on_on_other_ranks) {
+TEST(Checkpoint, resumes_on_other_ranks) {
   on_ranks([](Comm comm) {
     for (const int fewer : std::set{1, comm.size() / 2 + 1}) {
       const Comm some = comm.split(comm.rank() < fewer ? 0 : -1);
@@ -144,32 +143,32 @@ TEST(Checkpoint, goes_on_on_other_ranks) {
       if (some.valid()) few = Layout::scatter(some, {9, 8});
       const Layout all = Layout::scatter(comm, {9, 8});
       for (const auto& variant : all_variants<double>()) {
-        expect_continues_elsewhere<double>(comm, variant, few, all);
-        expect_continues_elsewhere<double>(comm, variant, all, few);
+        expect_resumes_elsewhere<double>(comm, variant, few, all);
+        expect_resumes_elsewhere<double>(comm, variant, all, few);
       }
       for (const auto& variant : all_variants<std::complex<float>>())
-        expect_continues_elsewhere<std::complex<float>>(comm, variant, all, few);
+        expect_resumes_elsewhere<std::complex<float>>(comm, variant, all, few);
     }
   });
 }
 
-TEST(Checkpoint, goes_on_in_another_layout) {
+TEST(Checkpoint, resumes_in_another_layout) {
   on_ranks([](Comm comm) {
     const Layout rows = Layout::scatter(comm, {9, 8});
     const Layout columns = Layout::scatter(comm, {9, 8}, 1);
     const Layout copies = Layout::replicated(comm, {9, 8});
     for (const auto& variant : all_variants<double>()) {
-      expect_continues_elsewhere<double>(comm, variant, rows, columns.on(other_device()));
-      expect_continues_elsewhere<double>(comm, variant, copies, Layout::bricks(comm, {9, 8}));
+      expect_resumes_elsewhere<double>(comm, variant, rows, columns.on(other_device()));
+      expect_resumes_elsewhere<double>(comm, variant, copies, Layout::bricks(comm, {9, 8}));
       if (!variant.takes_stacks) continue;
-      expect_continues_elsewhere<double>(comm, variant, Layout::stack({rows, copies}),
-                                         Layout::stack({copies, columns}));
+      expect_resumes_elsewhere<double>(comm, variant, Layout::stack({rows, copies}),
+                                       Layout::stack({copies, columns}));
     }
   });
 }
 
-TEST(Checkpoint, parts_of_sums_that_are_equal_are_still_parts) {
-  // All ranks have the same numbers, so that their parts of |p|² look as if they were finished.
+TEST(Checkpoint, recomputes_partial_sums_even_if_they_are_equal) {
+  // All ranks have the same elements, so their parts of |p|² are equal, like a finished sum.
   on_ranks([](Comm comm) {
     const index_t rows = 4 * comm.size();
     const auto make = [&](const Comm& on, const SolverOptions& options) {
@@ -184,18 +183,18 @@ TEST(Checkpoint, parts_of_sums_that_are_equal_are_still_parts) {
     in_folder(comm, [&](const std::string& folder) {
       make(comm, up_to(2, folder + "/state"))->run();
       comm.barrier();
-      const auto straight = make(Comm::self(), up_to(3));
-      straight->run();
-      if (comm.rank() != 0) return;  // others would write to the same file
+      const auto uninterrupted = make(Comm::self(), up_to(3));
+      uninterrupted->run();
+      if (comm.rank() != 0) return;  // the other ranks would write to the same file
       const auto other = make(Comm::self(), up_to(3, folder + "/state"));
       EXPECT_EQ(other->iteration(), 2);
       other->run();
-      expect_near(other->x(), whole(straight->x()), 1e-13);
+      expect_near(other->x(), whole(uninterrupted->x()), 1e-13);
     });
   });
 }
 
-TEST(Checkpoint, variances_and_objectives_go_on_elsewhere) {
+TEST(Checkpoint, restores_variances_and_objectives_on_other_ranks) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -214,13 +213,13 @@ TEST(Checkpoint, variances_and_objectives_go_on_elsewhere) {
       lsqr_on(comm, up_to(7, path + "1"))->run();
       fista_on(comm, up_to(7, path + "2"))->run();
       comm.barrier();
-      if (comm.rank() != 0) return;  // others would write to the same files
-      const auto straight = lsqr_on(Comm::self(), up_to(12));
-      straight->run();
+      if (comm.rank() != 0) return;  // the other ranks would write to the same files
+      const auto uninterrupted = lsqr_on(Comm::self(), up_to(12));
+      uninterrupted->run();
       const auto resumed = lsqr_on(Comm::self(), up_to(12, path + "1"));
       resumed->run();
-      expect_near(resumed->variance(), straight->variance().to_host(), 1e-12);
-      EXPECT_NEAR(resumed->estimates().condition, straight->estimates().condition, 1e-10);
+      expect_near(resumed->variance(), uninterrupted->variance().to_host(), 1e-12);
+      EXPECT_NEAR(resumed->estimates().condition, uninterrupted->estimates().condition, 1e-10);
 
       const auto objectives = fista_on(Comm::self(), up_to(12));
       objectives->run();
@@ -230,7 +229,7 @@ TEST(Checkpoint, variances_and_objectives_go_on_elsewhere) {
       for (std::size_t i = 0; i < 13; ++i) {
         const double expected = objectives->objective()[i];
         if (i < 7) {
-          EXPECT_TRUE(std::isnan(rest->objective()[i]));  // nobody knows them any more
+          EXPECT_TRUE(std::isnan(rest->objective()[i]));  // not stored in checkpoints
         } else {
           EXPECT_NEAR(rest->objective()[i], expected, 1e-12 * expected);
         }
@@ -239,10 +238,10 @@ TEST(Checkpoint, variances_and_objectives_go_on_elsewhere) {
   });
 }
 
-TEST(Checkpoint, comes_when_it_is_due) {
+TEST(Checkpoint, is_saved_when_due) {
   on_ranks([](Comm comm) {
     const Setting setting;
-    /// The iteration of the last checkpoint when a solver has made some steps; 0 if there is none.
+    /// The iteration of the last checkpoint after some steps; 0 if there is none.
     const auto last = [&](int steps, index_t check_every, const CheckpointOptions& when) {
       index_t found = 0;
       in_folder(comm, [&](const std::string& folder) {
@@ -270,7 +269,7 @@ TEST(Checkpoint, comes_when_it_is_due) {
   });
 }
 
-TEST(Checkpoint, comes_when_a_solver_stops) {
+TEST(Checkpoint, is_saved_when_a_solver_stops) {
   on_ranks([](Comm comm) {
     const Setting setting;
     const auto left_by = [&](SolverOptions options, StopReason reason) {
@@ -301,7 +300,7 @@ TEST(Checkpoint, comes_when_a_solver_stops) {
   });
 }
 
-TEST(Checkpoint, of_a_solver_that_may_not_go_on_stops_it_at_once) {
+TEST(Checkpoint, of_a_finished_solver_stops_it_at_once) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const Setting setting;
@@ -319,7 +318,7 @@ TEST(Checkpoint, of_a_solver_that_may_not_go_on_stops_it_at_once) {
   });
 }
 
-TEST(Checkpoint, does_not_come_after_a_breakdown) {
+TEST(Checkpoint, is_not_saved_after_a_breakdown) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const Layout layout = Layout::scatter(comm, {12});
@@ -334,7 +333,7 @@ TEST(Checkpoint, does_not_come_after_a_breakdown) {
   });
 }
 
-TEST(Checkpoint, is_replaced_if_it_is_not_wanted) {
+TEST(Checkpoint, is_replaced_without_resume) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const Setting setting;
@@ -350,7 +349,7 @@ TEST(Checkpoint, is_replaced_if_it_is_not_wanted) {
   });
 }
 
-TEST(Checkpoint, that_is_damaged_is_refused) {
+TEST(Checkpoint, that_is_damaged_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -381,7 +380,7 @@ TEST(Checkpoint, that_is_damaged_is_refused) {
       refused("damaged", good.substr(0, 40));
       refused("damaged", good + "x");
       refused("is not a checkpoint", "");
-      refused("is not a checkpoint", "Dear diary");
+      refused("is not a checkpoint", "some other text");
       std::string newer = good;
       newer[16] = '2';
       refused("has format 2", newer);
@@ -391,7 +390,7 @@ TEST(Checkpoint, that_is_damaged_is_refused) {
   });
 }
 
-TEST(Checkpoint, that_cannot_be_written_is_everybodys_error) {
+TEST(Checkpoint, that_cannot_be_written_throws_on_all_ranks) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -410,7 +409,7 @@ TEST(Checkpoint, that_cannot_be_written_is_everybodys_error) {
   });
 }
 
-TEST(Checkpoint, refuses_options_that_cannot_be_meant) {
+TEST(Checkpoint, rejects_invalid_options) {
   on_ranks([](Comm comm) {
     const auto make = [&](const CheckpointOptions& checkpoint) {
       SolverOptions options;

@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-/// The least-squares problem of some rows, each with a weight.
+/// A least-squares problem with weighted blocks of rows.
 struct Rows {
   RealMatrix matrix{0, 0};
   std::vector<double> data = {};
@@ -55,7 +55,7 @@ RealMatrix difference_matrix(index_t n) {
   return matrix;
 }
 
-/// An operator of tests with its matrix.
+/// A test operator and its matrix.
 template <Scalar D, Scalar R>
 struct Known {
   Known(const Layout& domain, const Layout& range, int seed)
@@ -71,8 +71,8 @@ std::vector<double> parts_in(const Layout& layout, int seed) {
   return parts_of(global_values<T>(layout, seed));
 }
 
-/// Two regularizers, one of them with data, a weight that is no square matrix, damping and x0, by
-/// both ways.
+/// Two regularizers, one of them with data, a weight that is not a square matrix, damping and x0,
+/// by both methods.
 template <Scalar D, Scalar R>
 void check_everything(const Layout& domain, const Layout& range, const Layout& other) {
   const bool single = std::same_as<Real<D>, float>;
@@ -89,7 +89,7 @@ void check_everything(const Layout& domain, const Layout& range, const Layout& o
   const std::optional<DistributedArray<D>> x0 = make_array<D>(domain, 7);
 
   for (const bool weighted : {false, true}) {
-    // Whole numbers up to 9 as weights would leave nothing to see of the regularizers.
+    // Integers up to 9 as weights would make the regularizers negligible.
     const auto small = static_cast<Real<R>>(1.0 / 16);
     const LinearOperator<R> V = small * root.a;
     const RealMatrix data_rows = weighted ? product(root.matrix, a.matrix) : a.matrix;
@@ -198,7 +198,7 @@ TEST(Inversion, goes_on_from_a_checkpoint) {
 
 TEST(Inversion, integrates_towards_a_prior) {
   on_ranks([](Comm comm) {
-    // Differences of neighbours, which should be small, and a weak pull to a prior.
+    // Small differences between neighbours, and a weak prior.
     const index_t n = 24;
     const Layout line = Layout::scatter(comm, {n});
     const auto data = array_of(line, some_vector(n, 1));
@@ -218,7 +218,7 @@ TEST(Inversion, integrates_towards_a_prior) {
   });
 }
 
-TEST(Inversion, a_model_on_every_rank_with_data_cut_over_ranks) {
+TEST(Inversion, a_replicated_model_with_distributed_data) {
   on_ranks([](Comm comm) {
     const index_t n = 6;
     const Layout here = Layout::local({n});
@@ -249,7 +249,7 @@ TEST(Inversion, a_model_on_every_rank_with_data_cut_over_ranks) {
   });
 }
 
-TEST(Inversion, without_regularizers_it_is_least_squares) {
+TEST(Inversion, without_regularizers_is_least_squares) {
   on_ranks([](Comm comm) {
     const RealMatrix matrix = some_real_matrix(11, 5);
     const auto a = operator_of(comm, matrix);
@@ -267,7 +267,7 @@ TEST(Inversion, without_regularizers_it_is_least_squares) {
   });
 }
 
-TEST(Inversion, a_preconditioner_is_passed_on) {
+TEST(Inversion, passes_the_preconditioner_on) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {20});
     const auto y = make_array<double>(line, 1);
@@ -288,7 +288,7 @@ TEST(Inversion, a_preconditioner_is_passed_on) {
   });
 }
 
-TEST(Inversion, preconditioned_models_are_made_of_p) {
+TEST(Inversion, preconditioned_inversion_returns_x_and_p) {
   on_ranks([](Comm comm) {
     using T = std::complex<double>;
     const Layout few = Layout::scatter(comm, {4});
@@ -317,7 +317,7 @@ TEST(Inversion, preconditioned_models_are_made_of_p) {
   });
 }
 
-TEST(Inversion, refuses_what_does_not_fit) {
+TEST(Inversion, rejects_mismatched_arguments) {
   on_ranks([](Comm comm) {
     const auto a = operator_of(comm, some_real_matrix(9, 4));
     const auto y = array_of(a.range(), some_vector(9));

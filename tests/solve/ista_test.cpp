@@ -34,8 +34,8 @@ double objective(const RealMatrix& a, const std::vector<double>& y, double eps, 
   return sum;
 }
 
-/// Where 1/2 |y - A x|² + eps |x|₁ is least, g = Aᴴ(y - A x) is eps x / |x|, and at most eps where
-/// x is 0.
+/// At the minimum of 1/2 |y - A x|² + eps |x|₁, g = Aᴴ(y - A x) is eps x / |x|, and |g| <= eps
+/// where x is 0.
 template <Scalar D, Scalar R>
 void expect_optimal(const LinearOperator<D, R>& a, const ConstArrayView<R>& y, double eps,
                     const ConstArrayView<D>& x, double tolerance) {
@@ -70,9 +70,8 @@ double largest_eigenvalue(const RealMatrix& a) {
 
 }  // namespace
 
-TEST(Ista, thresholds_minimise_what_they_should) {
-  // With A = 1, one step from x0 ends where 1/2 |c - u|² + t eps P(c) is least, u = x0 + t (y -
-  // x0).
+TEST(Ista, thresholds_are_proximal_operators) {
+  // With A = 1, one step from x0 minimises 1/2 |c - u|² + t eps P(c), where u = x0 + t (y - x0).
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {41});
     DistributedArray<double> y(line);
@@ -146,9 +145,9 @@ TEST(Ista, orthogonal_operators_take_one_step) {
   });
 }
 
-TEST(Ista, finds_what_coordinate_descent_finds) {
+TEST(Ista, agrees_with_coordinate_descent) {
   on_ranks([](Comm comm) {
-    comm.check_calls(false);  // there are many
+    comm.check_calls(false);  // too many for this check
     for (const auto& [rows, columns, eps] :
          {std::tuple{17, 6, 40.0}, std::tuple{17, 6, 0.0}, std::tuple{7, 12, 60.0}}) {
       for (const Device device : {Device::cpu(), other_device()}) {
@@ -174,7 +173,7 @@ TEST(Ista, finds_what_coordinate_descent_finds) {
   });
 }
 
-TEST(Ista, the_objective_falls_and_is_that_of_x) {
+TEST(Ista, the_objective_decreases_and_is_that_of_x) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(10, 14));
     const auto start = array_of(problem.a.domain(), some_vector(14, 3));
@@ -204,7 +203,7 @@ TEST(Ista, the_objective_falls_and_is_that_of_x) {
   });
 }
 
-TEST(Ista, finds_the_step) {
+TEST(Ista, estimates_the_step) {
   on_ranks([](Comm comm) {
     for (const auto& matrix : {some_real_matrix(15, 9), matrix_of_condition(12, 12, 1e3)}) {
       const Problem problem(comm, matrix);
@@ -241,7 +240,7 @@ TEST(Ista, all_pairs_of_scalars) {
       const auto tried = ista(a, y, options, {.eps = eps, .backtracking = true});
       expect_optimal(a, y, eps, tried.x, by_precision<D>(1e-7, 1));
       if constexpr (is_complex<D>) {
-        // A unitary operator that does not change sizes does not change what is found.
+        // A unitary diagonal operator does not change the penalty, and so not the solution.
         DistributedArray<D> phases(a.domain());
         phases.fill(
             [](const Index& at) { return std::polar(Real<D>{1}, static_cast<Real<D>>(at[0])); });
@@ -270,7 +269,7 @@ TEST(Ista, all_layouts) {
   });
 }
 
-TEST(Ista, is_sparse_under_an_operator) {
+TEST(Ista, is_sparse_under_the_sparsifier) {
   on_ranks([](Comm comm) {
     const index_t n = 9;
     const double eps = 30;
@@ -299,7 +298,7 @@ TEST(Ista, is_sparse_under_an_operator) {
   });
 }
 
-TEST(Ista, decay_is_over_before_it_converges) {
+TEST(Ista, does_not_converge_during_decay) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(17, 6));
     const double eps = 40;
@@ -307,11 +306,11 @@ TEST(Ista, decay_is_over_before_it_converges) {
         ista(problem.a, problem.y, exactly, {.eps = eps, .decay = {1000, 1000, 30, 2}});
     expect_near(fit.x, lasso(problem.matrix, problem.data, eps), 1e-10);
 
-    // Nor does it in the beginning: hard thresholds keep x at 0, unless they begin low.
+    // Nor at the start: hard thresholds keep x at 0 unless they begin low.
     const IstaOptions<double> low{.eps = 1e4, .threshold = Threshold::hard, .decay = {0, 0, 0}};
     EXPECT_GT(ista(problem.a, problem.y, {}, low).iterations, 3);
 
-    // With that much of it x is 0, and does not change, until decay is over.
+    // With such a large eps, x stays 0 until the decay ends.
     Ista solver(problem.a, problem.y, {}, {.eps = eps, .decay = {1e4, 1e4, 1e4}});
     for (int k = 0; k < 3; ++k) {
       EXPECT_TRUE(solver.step());
@@ -322,12 +321,12 @@ TEST(Ista, decay_is_over_before_it_converges) {
   });
 }
 
-TEST(Ista, nothing_to_do) {
+TEST(Ista, stops_at_once_at_the_solution) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const DistributedArray<double> zero(problem.a.range());
     EXPECT_EQ(fista(problem.a, zero).iterations, 0);
-    // The largest eps for which x is not 0 is the largest element of |Aᴴ y|.
+    // x is 0 for every eps of at least the largest element of |Aᴴ y|.
     const auto all = fista(problem.a, problem.y, {}, {.eps = 1e4});
     EXPECT_EQ(all.reason, StopReason::converged);
     EXPECT_EQ(all.iterations, 0);
@@ -342,7 +341,7 @@ TEST(Ista, nothing_to_do) {
                       {.backtracking = backtracking})
                     .reason,
                 StopReason::converged);
-      // An operator that gives nothing leaves the penalty.
+      // With a zero operator, only the penalty remains.
       const auto nothing =
           fista(0.0 * problem.a, problem.y, {}, {.backtracking = backtracking, .x0 = there});
       EXPECT_EQ(nothing.reason, StopReason::converged) << nothing.message;
@@ -351,7 +350,7 @@ TEST(Ista, nothing_to_do) {
   });
 }
 
-TEST(Ista, refuses_what_does_not_fit) {
+TEST(Ista, rejects_invalid_arguments) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const auto& a = problem.a;

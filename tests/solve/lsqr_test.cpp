@@ -21,8 +21,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The diagonal of (AᵀA + damp²)⁻¹.
 std::vector<double> inverse_diagonal(const RealMatrix& a, double damp) {
-  // Column j of the inverse solves AᵀA x + damp² x = e_j: least squares with Aᵀ over damp, in the
-  // shortest way, give z with [Aᵀ damp] z = e_j, and |z|² is what is asked for.
+  // Column j of the inverse solves AᵀA x + damp² x = e_j. The shortest z with [Aᵀ damp] z = e_j is
+  // A stacked on damp, applied to that x, so |z|² is entry j of the diagonal.
   RealMatrix wide(a.columns, a.rows + a.columns);
   for (index_t i = 0; i < a.columns; ++i) {
     for (index_t j = 0; j < a.rows; ++j) wide(i, j) = a(j, i);
@@ -49,7 +49,7 @@ TEST(Lsqr, solves_overdetermined_systems) {
       const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-12});
       const std::vector<double> expected = least_squares(problem.matrix, problem.data);
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
-      expect_says(fit.message, "least squares to atol");
+      expect_contains(fit.message, "least squares to atol");
       EXPECT_LE(fit.iterations, 7);
       expect_near(fit.x, expected, 1e-10);
       const double residual =
@@ -67,11 +67,11 @@ TEST(Lsqr, finds_the_shortest_solution_of_underdetermined_systems) {
     const Problem problem(comm, some_real_matrix(5, 13));
     const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-13});
     EXPECT_EQ(fit.reason, StopReason::converged);
-    expect_says(fit.message, "A x = y to atol and btol");
+    expect_contains(fit.message, "A x = y to atol and btol");
     EXPECT_LE(fit.residual_norm, 1e-9);
     expect_near(fit.x, least_squares(problem.matrix, problem.data), 1e-10);
 
-    // From x0, the one closest to x0.
+    // The solution closest to x0.
     const std::vector<double> x0 = some_vector(13, 3);
     const auto close = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-13},
                             {.x0 = array_of(problem.a.domain(), x0)});
@@ -81,7 +81,7 @@ TEST(Lsqr, finds_the_shortest_solution_of_underdetermined_systems) {
   });
 }
 
-TEST(Lsqr, damps_x_from_wherever_it_starts) {
+TEST(Lsqr, damps_x_from_any_x0) {
   on_ranks([](Comm comm) {
     for (const auto& [rows, columns] : {std::pair{15, 7}, std::pair{6, 11}}) {
       const Problem problem(comm, some_real_matrix(rows, columns));
@@ -107,7 +107,7 @@ TEST(Lsqr, damps_x_from_wherever_it_starts) {
   });
 }
 
-TEST(Lsqr, iterates_are_those_of_cgls) {
+TEST(Lsqr, iterates_match_cgls) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(20, 9));
     const SolverOptions options{.relative_tolerance = 0};
@@ -131,7 +131,7 @@ TEST(Lsqr, iterates_are_those_of_cgls) {
   });
 }
 
-TEST(Lsqr, residuals_fall) {
+TEST(Lsqr, residuals_decrease) {
   on_ranks([](Comm comm) {
     for (const double damp : {0.0, 2.0}) {
       for (const bool started : {false, true}) {
@@ -154,11 +154,12 @@ TEST(Lsqr, residuals_fall) {
   });
 }
 
-TEST(Lsqr, ill_conditioned_systems) {
+TEST(Lsqr, solves_ill_conditioned_systems) {
   on_ranks([](Comm comm) {
     const double condition = 1e6;
     const Problem problem(comm, matrix_of_condition(30, 20, condition));
-    // Data that a short x explains: then the error is about the condition times that of the data.
+    // The data have a short exact solution, so the error is about the condition number times that
+    // of the data.
     const std::vector<double> x = some_vector(20, 9);
     const auto y = array_of(problem.a.range(), product(problem.matrix, x));
     const auto fit = lsqr(problem.a, y, {.max_iterations = 1000, .relative_tolerance = 1e-15},
@@ -205,7 +206,7 @@ TEST(Lsqr, variances_of_complex_solutions_are_real) {
     const auto a = some_operator<T>(domain, range, 3);
     const auto fit = lsqr(a, make_array<T>(range, 1), {.relative_tolerance = 1e-13},
                           {.damp = 1, .variance = true});
-    // Both parts of a number have the same variance in the real matrix.
+    // The real and the imaginary part have the same variance in the real matrix.
     const auto parts = inverse_diagonal(real_matrix(some_matrix<T, T>(11, 4, 3)), 1);
     std::vector<double> expected;
     for (std::size_t i = 0; i < parts.size(); i += 2) expected.push_back(parts[i]);
@@ -218,7 +219,7 @@ TEST(Lsqr, estimates_norm_and_condition) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(20, 8));
     const auto fit = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-13});
-    // After as many iterations as unknowns, the bidiagonal matrix has all of A in it.
+    // After as many iterations as unknowns, the bidiagonalisation of A is complete.
     EXPECT_EQ(fit.iterations, 8);
     const double a_norm = frobenius_norm(problem.matrix);
     double inverse = 0;
@@ -228,14 +229,14 @@ TEST(Lsqr, estimates_norm_and_condition) {
   });
 }
 
-TEST(Lsqr, says_why_it_stops) {
+TEST(Lsqr, reports_why_it_stops) {
   on_ranks([](Comm comm) {
     const Problem tall(comm, some_real_matrix(9, 4));
     const Problem square(comm, matrix_of_condition(12, 12, 10));
     const SolverOptions options{.max_iterations = 500, .relative_tolerance = 0};
     const auto expect_stop = [](const auto& fit, StopReason reason, const std::string& words) {
       EXPECT_EQ(fit.reason, reason) << fit.message;
-      expect_says(fit.message, words);
+      expect_contains(fit.message, words);
     };
     const StopReason converged = StopReason::converged;
     const DistributedArray<double> nothing(tall.a.range());
@@ -256,8 +257,8 @@ TEST(Lsqr, says_why_it_stops) {
     expect_stop(lsqr(square.a, square.y, {.max_iterations = 3}), StopReason::iteration_limit,
                 "3 iterations");
 
-    // Singular values of 1 and of about 1e-16. In the sixth iteration, which is looked at first,
-    // the small ones have been found, but neither is the gradient small nor the residual.
+    // Singular values of 1 and of about 1e-16. By the sixth iteration, the first with a check, the
+    // small ones have been found, but neither the gradient nor the residual is small.
     const auto hopeless = diagonal_of(Layout::replicated(comm, {10}), [](double i) {
       return i == 0 ? 1.0 : i == 1 ? 0.0 : 1e-16 * (1 + (i - 2) / 8);
     });
@@ -269,7 +270,7 @@ TEST(Lsqr, says_why_it_stops) {
   });
 }
 
-TEST(Lsqr, tolerances_are_given_once_or_apart) {
+TEST(Lsqr, takes_common_or_separate_tolerances) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, matrix_of_condition(20, 20, 100));
     const auto rough = lsqr(problem.a, problem.y, {.relative_tolerance = 1e-3});
@@ -285,7 +286,7 @@ TEST(Lsqr, tolerances_are_given_once_or_apart) {
   });
 }
 
-TEST(Lsqr, knows_when_it_starts_at_the_solution) {
+TEST(Lsqr, stops_at_once_at_the_solution) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const std::vector<double> solution = least_squares(problem.matrix, problem.data);
@@ -295,7 +296,7 @@ TEST(Lsqr, knows_when_it_starts_at_the_solution) {
     EXPECT_EQ(there.iterations, 0);
     expect_near(there.x, solution, 0);
 
-    // With y = 0, the first residual takes its place.
+    // With y = 0, tolerances are relative to the first residual.
     const auto back = lsqr(problem.a, DistributedArray<double>(problem.a.range()), {},
                            {.x0 = array_of(problem.a.domain(), solution)});
     EXPECT_EQ(back.reason, StopReason::converged) << back.message;
@@ -307,9 +308,9 @@ TEST(Lsqr, knows_when_it_starts_at_the_solution) {
   });
 }
 
-TEST(Lsqr, stays_where_it_is_when_nothing_is_left) {
+TEST(Lsqr, stops_at_exact_convergence) {
   on_ranks([](Comm comm) {
-    // Solved exactly by the first iteration, which is looked at only later.
+    // The first iteration solves the problem exactly, long before the first check.
     const Layout line = Layout::scatter(comm, {12});
     DistributedArray<double> y(line);
     y.fill(3.0);
@@ -338,13 +339,13 @@ TEST(Lsqr, two_collectives_per_iteration) {
     EXPECT_EQ(calls(a, {}, {.damp = 0.1, .x0 = x0}), 2 * several);
     EXPECT_EQ(calls(a, {.check_every = 3}), 2 * several);
     EXPECT_EQ(calls(slow_operator(Layout::replicated(comm, {40})), {}), 0);
-    // The model on every rank: its sums need no message, and the adjoint is one.
+    // With a replicated model, its sums need no message, but the adjoint does.
     const auto rows = matrix_mult(make_array<double>(Layout::scatter(comm, {30, 20})));
     EXPECT_EQ(calls(rows, {}), 2 * several);
   });
 }
 
-TEST(Lsqr, iterations_allocate_nothing) {
+TEST(Lsqr, iterations_do_not_allocate) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     for (const Device device : {Device::cpu(), other_device()}) {
@@ -361,10 +362,10 @@ TEST(Lsqr, iterations_allocate_nothing) {
   });
 }
 
-TEST(Lsqr, operators_that_fail_on_the_way) {
+TEST(Lsqr, keeps_x_when_an_operator_fails) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(11, 5));
-    // x remains the last that could be known.
+    // x keeps its value from before the failure.
     for (const bool in_adjoint : {false, true}) {
       for (const index_t check_every : {1, 5}) {
         const auto failing =
@@ -372,8 +373,8 @@ TEST(Lsqr, operators_that_fail_on_the_way) {
         Lsqr solver(failing, problem.y, {.check_every = check_every});
         solver.run();
         EXPECT_EQ(solver.stop_reason(), StopReason::not_finite);
-        expect_says(solver.message(), fmt::format("iteration {}", check_every == 1 ? 3 : 5));
-        expect_says(solver.message(), in_adjoint ? "alpha" : "beta");
+        expect_contains(solver.message(), fmt::format("iteration {}", check_every == 1 ? 3 : 5));
+        expect_contains(solver.message(), in_adjoint ? "alpha" : "beta");
         const auto expected = lsqr(problem.a, problem.y, {.max_iterations = in_adjoint ? 3 : 2});
         expect_near(solver.x(), whole(expected.x), 1e-14);
       }
@@ -381,7 +382,7 @@ TEST(Lsqr, operators_that_fail_on_the_way) {
   });
 }
 
-TEST(Lsqr, refuses_options_that_make_no_sense) {
+TEST(Lsqr, rejects_invalid_options) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const auto& a = problem.a;

@@ -1,4 +1,4 @@
-// Checkpoints of one problem are none of another.
+// Solvers reject checkpoints of another problem.
 
 #include <weft/solve/cg.hpp>
 #include <weft/solve/ista.hpp>
@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-TEST(OtherProblem, of_cgls_is_refused) {
+TEST(OtherProblem, of_cgls_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -24,7 +24,7 @@ TEST(OtherProblem, of_cgls_is_refused) {
         expect_refused(path, reason, [&] { other.make(comm, up_to(9, path)); });
       };
       refused("y", {.data_seed = 4});
-      refused("damp is 0.5, and here it is 0.25", {.damp = 0.25});
+      refused("damp was 0.5 in the checkpoint and is 0.25 now", {.damp = 0.25});
       refused("at the start", {.operator_seed = 7});
       refused("x| at the start", {.has_x0 = true});
       refused("of (40)", {.rows = 41});
@@ -42,7 +42,7 @@ TEST(OtherProblem, of_cgls_is_refused) {
   });
 }
 
-TEST(OtherProblem, of_lsqr_is_refused) {
+TEST(OtherProblem, of_lsqr_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -58,7 +58,7 @@ TEST(OtherProblem, of_lsqr_is_refused) {
                                int operator_seed = 1, int data_seed = 3) {
         expect_refused(path, reason, [&] { make(own, operator_seed, data_seed); });
       };
-      refused("damp is 0.5, and here it is 0.25", {.damp = 0.25});
+      refused("damp was 0.5 in the checkpoint and is 0.25 now", {.damp = 0.25});
       refused("variance", {.damp = 0.5, .variance = true});
       refused("|y|", {.damp = 0.5}, 1, 4);
       refused("|v| at the start", {.damp = 0.5}, 7);
@@ -67,7 +67,7 @@ TEST(OtherProblem, of_lsqr_is_refused) {
   });
 }
 
-TEST(OtherProblem, of_fista_is_refused) {
+TEST(OtherProblem, of_fista_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -86,7 +86,7 @@ TEST(OtherProblem, of_fista_is_refused) {
         change(other);
         expect_refused(path, reason, [&] { make(other); });
       };
-      refused("eps is 5, and here it is 4", [](auto& other) { other.eps = 4; });
+      refused("eps was 5 in the checkpoint and is 4 now", [](auto& other) { other.eps = 4; });
       refused("threshold", [](auto& other) { other.threshold = Threshold::half; });
       refused("decay", [](auto& other) { other.decay = {3, 1}; });
       refused("decay", [](auto& other) { other.decay = {3}; });
@@ -95,7 +95,7 @@ TEST(OtherProblem, of_fista_is_refused) {
       refused("restart", [](auto& other) { other.restart = false; });
       refused("S times the gradient", [&](auto& other) { other.sparsifier = -s; });
       refused("S times the gradient", [](auto& other) { other.sparsifier.reset(); });
-      // Zero, where it starts, is the same with any operator.
+      // The initial x = 0 does not depend on the operator.
       expect_refused(path, "the gradient", [&] { make(given, 7); });
       expect_refused(path, "its solver is fista, and this one is ista", [&] {
         Ista<double, double>(positive_operator<double>(layout), make_array<double>(layout, 3),
@@ -106,7 +106,7 @@ TEST(OtherProblem, of_fista_is_refused) {
   });
 }
 
-TEST(OtherProblem, of_total_variation_is_refused) {
+TEST(OtherProblem, of_total_variation_is_rejected) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -123,8 +123,8 @@ TEST(OtherProblem, of_total_variation_is_refused) {
         change(other);
         expect_refused(path, reason, [&] { make(other); });
       };
-      refused("mu is 1, and here it is 2", [](auto& other) { other.mu = 2; });
-      refused("rho is 1, and here it is 3", [](auto& other) { other.rho = 3; });
+      refused("mu was 1 in the checkpoint and is 2 now", [](auto& other) { other.mu = 2; });
+      refused("rho was 1 in the checkpoint and is 3 now", [](auto& other) { other.rho = 3; });
       refused("inner_iterations", [](auto& other) { other.inner_iterations = 4; });
       refused("components of gradients",
               [](auto& other) { other.norm = TotalVariationNorm::anisotropic; });
@@ -135,7 +135,7 @@ TEST(OtherProblem, of_total_variation_is_refused) {
   });
 }
 
-TEST(OtherProblem, that_makes_no_sense_leaves_the_checkpoint_alone) {
+TEST(OtherProblem, that_is_invalid_does_not_change_the_checkpoint) {
   on_ranks([](Comm comm) {
     in_folder(comm, [&](const std::string& folder) {
       const std::string path = folder + "/state";
@@ -150,7 +150,7 @@ TEST(OtherProblem, that_makes_no_sense_leaves_the_checkpoint_alone) {
       const double nan = std::nan("");
       SolverOptions bad = up_to(9, path);
       bad.relative_tolerance = nan;
-      // Even if it is to be replaced.
+      // Even with resume = false.
       SolverOptions anew = up_to(9, path);
       anew.checkpoint->resume = false;
       using Call = std::function<void()>;

@@ -18,8 +18,8 @@
 namespace weft::test {
 namespace {
 
-/// Of a matrix with at least as many rows as columns, from the largest on, by Jacobi's rotations of
-/// its columns (Hestenes).
+/// In descending order, for a matrix with at least as many rows as columns, by one-sided Jacobi
+/// rotations (Hestenes).
 std::vector<double> singular_values(RealMatrix a) {
   if (a.rows < a.columns) a = transposed(a);
   const auto dot = [&](index_t i, index_t j) {
@@ -133,14 +133,14 @@ TEST(PowerIteration, stops_at_its_limits) {
     EXPECT_TRUE(rough.converged && fine.converged);
     EXPECT_LT(rough.iterations, fine.iterations);
     EXPECT_NEAR(fine.eigenvalue, 30, 1e-5);
-    // One collective per iteration, and one in the beginning.
+    // One collective call per iteration, and one at the start.
     const index_t calls =
         calls_of(comm, [&] { power_iteration(a, {.max_iterations = 7, .tolerance = 0}); });
     EXPECT_EQ(calls, comm.size() > 1 ? 8 : 0);
   });
 }
 
-TEST(PowerIteration, eigenvalues_grow) {
+TEST(PowerIteration, eigenvalues_increase) {
   on_ranks([](Comm comm) {
     const auto a = slow_operator(Layout::scatter(comm, {30}));
     double last = 0;
@@ -169,7 +169,7 @@ TEST(PowerIteration, operators_with_little_in_them) {
   });
 }
 
-TEST(PowerIteration, groups_of_ranks_have_their_own_and_stop_together) {
+TEST(PowerIteration, groups_of_ranks_have_separate_results_and_stop_together) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {12}).within(even_and_odd(comm.size()));
     const bool odd = comm.rank() % 2 == 1;
@@ -255,7 +255,7 @@ TEST(PowerIteration, condition_between_all_pairs_of_scalars) {
   });
 }
 
-TEST(PowerIteration, refuses_what_does_not_fit) {
+TEST(PowerIteration, rejects_invalid_arguments) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {9});
     const auto a = identity<double>(line);

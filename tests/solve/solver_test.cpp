@@ -29,10 +29,10 @@
 namespace weft::test {
 namespace {
 
-/// Keeps a state, or puts one back.
-class Keeper final : public StateVisitor {
+/// Saves the state of a solver, or restores it.
+class StateCopier final : public StateVisitor {
  public:
-  explicit Keeper(std::map<std::string, std::vector<std::byte>>& kept, bool restores)
+  explicit StateCopier(std::map<std::string, std::vector<std::byte>>& kept, bool restores)
       : kept_(kept), restores_(restores) {}
 
   void visit(std::string_view name, const ArrayView<float>& x) override { array(name, x); }
@@ -71,8 +71,8 @@ class Keeper final : public StateVisitor {
   bool restores_;
 };
 
-/// For a solver on other_device() that looks every 5 iterations.
-void expect_waits_only_to_look(const Comm& comm, AnySolver& solver) {
+/// For a solver on other_device() with a check every 5 iterations.
+void expect_blocks_only_in_checks(const Comm& comm, AnySolver& solver) {
   const std::string route = comm.route(other_device()).name;
   if (route != "self" && route != "thread" && route != "nccl") return;
   comm.barrier();
@@ -86,7 +86,7 @@ void expect_waits_only_to_look(const Comm& comm, AnySolver& solver) {
   EXPECT_GT(Stream::host_waits(), before);
 }
 
-/// A terminal in place of stderr, for as long as it lives.
+/// Replaces stderr by a terminal during its lifetime.
 class Terminal {
  public:
   Terminal() : screen_(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK)), stderr_(dup(STDERR_FILENO)) {
@@ -103,7 +103,7 @@ class Terminal {
     close(screen_);
   }
 
-  /// What has been written to it.
+  /// The text written to it so far.
   std::string text() const {
     std::string all;
     char some[256];
@@ -118,16 +118,16 @@ class Terminal {
   int stderr_;
 };
 
-/// A solver that has the state of another goes on exactly like it.
+/// A solver with the state of another continues exactly like it.
 template <class Make>
 void expect_restarts(Make make) {
   auto first = make();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(first->step());
   std::map<std::string, std::vector<std::byte>> kept;
-  Keeper keeps(kept, false);
+  StateCopier keeps(kept, false);
   first->visit_state(keeps);
   auto second = make();
-  Keeper restores(kept, true);
+  StateCopier restores(kept, true);
   second->visit_state(restores);
   EXPECT_EQ(second->iteration(), 5);
   for (int i = 0; i < 5; ++i) {
@@ -164,15 +164,15 @@ TEST(Solver, steps_until_it_stops) {
     EXPECT_GT(so_far.seconds, 0);
     EXPECT_NEAR(so_far.residual_norm, solver.history().back().residual_norm, 1e-9);
     EXPECT_NEAR(so_far.gradient_norm, solver.history().back().gradient_norm, 1e-9);
-    expect_says(so_far.message, "5 iterations");
+    expect_contains(so_far.message, "5 iterations");
   });
 }
 
-TEST(Solver, a_look_at_the_solution_does_not_disturb_it) {
+TEST(Solver, solution_does_not_change_the_state) {
   on_ranks([](Comm comm) {
     const auto a = slow_operator(Layout::scatter(comm, {12}));
     const auto y = make_array<double>(a.range(), 1);
-    const auto expect_undisturbed = [](auto& watched, auto& alone) {
+    const auto expect_unchanged = [](auto& watched, auto& alone) {
       for (int i = 0; i < 6; ++i) {
         ASSERT_TRUE(watched.step());
         ASSERT_TRUE(alone.step());
@@ -183,30 +183,30 @@ TEST(Solver, a_look_at_the_solution_does_not_disturb_it) {
     const SolverOptions options{.relative_tolerance = 0};
     Cgls cgls_watched(a, y, options, {.damp = 0.5});
     Cgls cgls_alone(a, y, options, {.damp = 0.5});
-    expect_undisturbed(cgls_watched, cgls_alone);
+    expect_unchanged(cgls_watched, cgls_alone);
     const LsqrOptions<double> from_x0{.damp = 0.5, .x0 = make_array<double>(a.domain(), 3)};
     Lsqr lsqr_watched(a, y, options, from_x0);
     Lsqr lsqr_alone(a, y, options, from_x0);
-    expect_undisturbed(lsqr_watched, lsqr_alone);
+    expect_unchanged(lsqr_watched, lsqr_alone);
     for (const bool single : {false, true}) {
       Cg cg_watched(a, y, options, {.single_reduction = single});
       Cg cg_alone(a, y, options, {.single_reduction = single});
-      expect_undisturbed(cg_watched, cg_alone);
+      expect_unchanged(cg_watched, cg_alone);
     }
     for (const bool backtracking : {false, true}) {
       const IstaOptions<double> how{.sparsifier = identity<double>(a.domain()),
                                     .backtracking = backtracking};
       Ista ista_watched(a, y, options, how);
       Ista ista_alone(a, y, options, how);
-      expect_undisturbed(ista_watched, ista_alone);
+      expect_unchanged(ista_watched, ista_alone);
       Fista fista_watched(a, y, options, how);
       Fista fista_alone(a, y, options, how);
-      expect_undisturbed(fista_watched, fista_alone);
+      expect_unchanged(fista_watched, fista_alone);
     }
   });
 }
 
-TEST(Solver, looks_only_as_often_as_it_should) {
+TEST(Solver, checks_every_check_every_iterations) {
   on_ranks([](Comm comm) {
     const auto a = slow_operator(Layout::scatter(comm, {30}).on(other_device()));
     const auto y = make_array<double>(a.range(), 1);
@@ -221,26 +221,26 @@ TEST(Solver, looks_only_as_often_as_it_should) {
                  }});
     solver.run();
     EXPECT_EQ(solver.iteration(), 10);
-    std::vector<index_t> looked;
-    for (const SolverStatus& status : solver.history()) looked.push_back(status.iteration);
-    EXPECT_EQ(looked, (std::vector<index_t>{0, 4, 8, 10}));
+    std::vector<index_t> checked;
+    for (const SolverStatus& status : solver.history()) checked.push_back(status.iteration);
+    EXPECT_EQ(checked, (std::vector<index_t>{0, 4, 8, 10}));
     EXPECT_EQ(called, (std::vector<index_t>{4, 8, 10}));
-    // Not looking changes nothing.
+    // The number of checks does not change the iterates.
     const auto often = cgls(a, y, {.max_iterations = 10, .relative_tolerance = 0});
     EXPECT_EQ(solver.x().to_host(), often.x.to_host());
   });
 }
 
-TEST(Solver, waits_for_the_device_only_to_look) {
+TEST(Solver, blocks_on_the_device_only_in_checks) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
     for (const auto& variant : all_variants<double>()) {
-      // Whether a step is too long, the host decides.
+      // With backtracking, the host reads the sums of every trial.
       if (variant.name.find("backtracking") != std::string::npos) continue;
       SCOPED_TRACE(variant.name);
       const auto solver = variant.make(Layout::scatter(comm, {30}).on(other_device()),
                                        {.relative_tolerance = 0, .check_every = 5});
-      expect_waits_only_to_look(comm, *solver);
+      expect_blocks_only_in_checks(comm, *solver);
     }
   });
 }
@@ -285,11 +285,11 @@ TEST(Solver, a_callback_on_any_rank_stops_all) {
                           }});
     EXPECT_EQ(fit.reason, StopReason::stopped_by_callback);
     EXPECT_EQ(fit.iterations, 6);
-    expect_says(fit.message, "iteration 6");
+    expect_contains(fit.message, "iteration 6");
   });
 }
 
-TEST(Solver, stops_in_time) {
+TEST(Solver, stops_at_the_time_limit) {
   on_ranks([](Comm comm) {
     const auto a = slow_operator(Layout::scatter(comm, {40}));
     const auto y = make_array<double>(a.range(), 1);
@@ -303,7 +303,7 @@ TEST(Solver, stops_in_time) {
     EXPECT_EQ(fit.reason, StopReason::time_limit);
     EXPECT_LT(fit.iterations, 20);
     EXPECT_EQ(comm.allreduce(fit.iterations, ReduceOp::max), fit.iterations);
-    expect_says(fit.message, "0.05 s");
+    expect_contains(fit.message, "0.05 s");
   });
 }
 
@@ -322,7 +322,7 @@ TEST(Solver, groups_of_ranks_stop_together) {
   });
 }
 
-TEST(Solver, shows_its_progress_in_lines) {
+TEST(Solver, prints_progress_lines) {
   std::atomic<bool> has_first = false;  // this process has rank 0
   testing::internal::CaptureStderr();
   on_ranks([&](Comm comm) {
@@ -335,14 +335,14 @@ TEST(Solver, shows_its_progress_in_lines) {
     EXPECT_EQ(text, "");
     return;
   }
-  // It takes less than the few seconds from one line to the next.
+  // The run takes less time than the interval between lines.
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   EXPECT_EQ(text.find_first_of("\r\033[#"), std::string::npos) << text;
-  expect_says(text, "cgls: 0 of 100 iterations, |r| = ");
-  expect_says(text, "\ncgls: converged in iteration ");
+  expect_contains(text, "cgls: 0 of 100 iterations, |r| = ");
+  expect_contains(text, "\ncgls: converged in iteration ");
 }
 
-TEST(Solver, shows_its_progress_in_a_bar_on_a_terminal) {
+TEST(Solver, prints_a_progress_bar_on_a_terminal) {
   std::atomic<bool> has_first = false;
   const Terminal terminal;
   on_ranks([&](Comm comm) {
@@ -360,23 +360,23 @@ TEST(Solver, shows_its_progress_in_a_bar_on_a_terminal) {
     EXPECT_EQ(text, "");
     return;
   }
-  expect_says(text, "\rcgls: [........................] 0 of 12 iterations, |r| = ");
-  expect_says(text, "/s, at most ");
-  expect_says(text, " s left");
+  expect_contains(text, "\rcgls: [........................] 0 of 12 iterations, |r| = ");
+  expect_contains(text, "/s, at most ");
+  expect_contains(text, " s left");
   EXPECT_NE(text.find("[###"), std::string::npos) << text;
-  // One line that changes, and at the end one that stays.
+  // One line that is updated, and a final one.
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
-  expect_says(text, "cgls: converged in iteration ");
+  expect_contains(text, "cgls: converged in iteration ");
 }
 
-/// The rate in the last line of progress that has one.
+/// The last rate that the progress reports.
 double last_rate(const std::string& text) {
   const std::size_t end = text.rfind("/s, at most ");
   if (end == std::string::npos) return 0;
   return std::strtod(text.c_str() + text.rfind(' ', end), nullptr);
 }
 
-/// Options of a run that takes at least 20 ms for each iteration and stops after number 420.
+/// Options for a run with at least 20 ms per iteration that stops after iteration 420.
 SolverOptions slowly_to_420() {
   SolverOptions options = up_to(1000);
   options.progress = true;
@@ -387,7 +387,7 @@ SolverOptions slowly_to_420() {
   return options;
 }
 
-TEST(Solver, counts_the_iterations_of_this_run_in_its_progress) {
+TEST(Solver, progress_counts_the_iterations_of_this_run) {
   std::atomic<bool> has_first = false;
   const Setting setting{.rows = 600, .damp = 0};
   const auto expect_rate_of_20_iterations = [&](const auto& start) {
@@ -404,7 +404,7 @@ TEST(Solver, counts_the_iterations_of_this_run_in_its_progress) {
     const std::string text = terminal.text();
     EXPECT_GT(last_rate(text), 0) << text;
     EXPECT_LT(last_rate(text), 100) << text;  // at most 50/s when steady, not 420 in 0.4 s
-    expect_says(text, "after 420 iterations, 20 of them in this run, and ");
+    expect_contains(text, "after 420 iterations, 20 of them in this run, and ");
   };
   expect_rate_of_20_iterations([&](const Comm& comm, const std::string& path) {
     setting.make(comm, up_to(400, path))->run();
@@ -416,16 +416,16 @@ TEST(Solver, counts_the_iterations_of_this_run_in_its_progress) {
     const auto first = setting.make(comm, up_to(400));
     first->run();
     std::map<std::string, std::vector<std::byte>> kept;
-    Keeper keeps(kept, false);
+    StateCopier keeps(kept, false);
     first->visit_state(keeps);
     auto second = setting.make(comm, slowly_to_420());
-    Keeper restores(kept, true);
+    StateCopier restores(kept, true);
     second->visit_state(restores);
     return second;
   });
 }
 
-TEST(Solver, goes_on_from_a_state_exactly) {
+TEST(Solver, resumes_exactly_from_a_state) {
   on_ranks([](Comm comm) {
     for (const Device device : {Device::cpu(), other_device()}) {
       const auto a = slow_operator(Layout::scatter(comm, {30}).on(device));
@@ -468,7 +468,7 @@ TEST(Solver, goes_on_from_a_state_exactly) {
   });
 }
 
-TEST(Solver, refuses_options_that_make_no_sense) {
+TEST(Solver, rejects_invalid_options) {
   on_ranks([](Comm comm) {
     const auto a = identity<double>(Layout::scatter(comm, {8}));
     const DistributedArray<double> y(a.range());

@@ -68,7 +68,7 @@ struct Grid {
     return misfit * misfit / 2 + mu * variation(x);
   }
 
-  /// To vectors (or components) no longer than mu.
+  /// Projects to vectors (or components) no longer than mu.
   void project(std::vector<double>& g, double mu) const {
     for (std::size_t point = 0; point < count(); ++point) {
       double& down = g[point];
@@ -84,8 +84,8 @@ struct Grid {
     }
   }
 
-  /// The minimum of the objective by another method: x = y - Gᵀd, where the dual variable d is
-  /// found by projected gradients with momentum, which begins anew whenever it leads uphill.
+  /// The minimiser by another method: x = y - Gᵀd, with the dual variable d from projected
+  /// gradients with momentum and restarts.
   std::vector<double> denoised(const std::vector<double>& y, double mu, int iterations) const {
     std::vector<double> d(2 * count());
     std::vector<double> ahead = d;
@@ -107,7 +107,7 @@ struct Grid {
   }
 };
 
-/// Steps, and noise that is the same on all ranks.
+/// A step function with noise, the same on all ranks.
 std::vector<double> steps(index_t n, double noise) {
   std::vector<double> values = some_vector(n, 3);
   for (index_t i = 0; i < n; ++i) {
@@ -118,7 +118,7 @@ std::vector<double> steps(index_t n, double noise) {
   return values;
 }
 
-/// A block in a grid, and noise.
+/// A block in a grid, with noise.
 std::vector<double> block_with_noise(const Grid& grid) {
   std::vector<double> values = some_vector(grid.rows * grid.columns, 4);
   for (index_t i = 0; i < grid.rows; ++i) {
@@ -131,7 +131,7 @@ std::vector<double> block_with_noise(const Grid& grid) {
   return values;
 }
 
-/// Enough for those below; each of its iterations is a few dozen messages.
+/// Enough for the tests below. An iteration takes a few dozen messages.
 const SolverOptions long_run{.max_iterations = 200, .relative_tolerance = 1e-7};
 
 }  // namespace
@@ -149,7 +149,7 @@ TEST(TotalVariation, denoises_a_line) {
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
       expect_near(fit.x, grid.denoised(y, mu, 1000), 1e-5);
       if (mu < 99) continue;
-      // So strong that nothing but the mean remains.
+      // So strong that only the mean remains.
       double mean = 0;
       for (const double value : y) mean += value / 37;
       expect_near(fit.x, std::vector<double>(37, mean), 1e-5);
@@ -158,8 +158,8 @@ TEST(TotalVariation, denoises_a_line) {
 }
 
 TEST(TotalVariation, is_optimal_on_a_line_by_its_certificate) {
-  // x is the solution if the running sum of Aᴴ(y - A x) stays within mu, ends at 0, and is mu or
-  // -mu wherever x jumps, by the sign of the jump.
+  // x is the solution if the cumulative sum of Aᴴ(y - A x) is between -mu and mu, ends at 0, and is
+  // mu or -mu at each jump of x, depending on its sign.
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {50});
     const double mu = 0.8;
@@ -188,7 +188,7 @@ TEST(TotalVariation, is_optimal_on_a_line_by_its_certificate) {
   });
 }
 
-TEST(TotalVariation, denoises_a_plane_of_either_norm) {
+TEST(TotalVariation, denoises_a_plane_with_either_norm) {
   on_ranks([](Comm comm) {
     struct Case {
       TotalVariationNorm norm;
@@ -214,7 +214,7 @@ TEST(TotalVariation, denoises_a_plane_of_either_norm) {
   });
 }
 
-TEST(TotalVariation, the_objective_falls) {
+TEST(TotalVariation, the_objective_decreases) {
   on_ranks([](Comm comm) {
     const Grid grid{8, 9};
     const std::vector<double> y = block_with_noise(grid);
@@ -232,7 +232,7 @@ TEST(TotalVariation, the_objective_falls) {
   });
 }
 
-TEST(TotalVariation, is_the_same_on_any_ranks_and_layouts) {
+TEST(TotalVariation, does_not_depend_on_ranks_and_layouts) {
   on_ranks([](Comm comm) {
     const auto check = [&](const Shape& shape, const Layout& layout, TotalVariationNorm norm) {
       SCOPED_TRACE(to_string(layout));
@@ -286,7 +286,7 @@ TEST(TotalVariation, all_pairs_of_scalars) {
     const std::vector<double> expected = grid.denoised(y, 0.5, 3000);
     const auto check = [&]<Scalar D, Scalar R>(const LinearOperator<D, R>& a) {
       const bool single = std::same_as<Real<D>, float>;
-      // Of a complex model, the real one turned by a factor of length 1.
+      // The complex model is the real one times a factor of modulus 1.
       D turned{};
       if constexpr (is_complex<D>) {
         turned = D(Real<D>(0.6), Real<D>(-0.8));
@@ -335,7 +335,7 @@ TEST(TotalVariation, finer_sampling_makes_gradients_larger) {
   });
 }
 
-TEST(TotalVariation, starts_anywhere) {
+TEST(TotalVariation, starts_from_any_x0) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {30});
     const auto y = array_of(line, steps(30, 0.6));
@@ -394,14 +394,14 @@ TEST(TotalVariation, few_collectives_and_no_allocations) {
   });
 }
 
-TEST(TotalVariation, nothing_to_do) {
+TEST(TotalVariation, stops_at_once_at_the_solution) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {9});
     const auto nothing = total_variation(identity<double>(line), DistributedArray<double>(line));
     EXPECT_EQ(nothing.reason, StopReason::converged);
     EXPECT_EQ(nothing.iterations, 1);
     EXPECT_EQ(norm(nothing.x), 0);
-    // One point has no gradient; steps beyond its solution do nothing.
+    // A single point has no gradient; steps after convergence do not change x.
     for (const index_t n : {index_t{0}, index_t{1}}) {
       const Layout small = Layout::scatter(comm, {n});
       const auto fit = total_variation(identity<double>(small), make_array<double>(small, 1));
@@ -411,7 +411,7 @@ TEST(TotalVariation, nothing_to_do) {
   });
 }
 
-TEST(TotalVariation, numbers_that_are_not_finite_and_operators_that_are_wrong) {
+TEST(TotalVariation, detects_values_that_are_not_finite_and_wrong_operators) {
   on_ranks([](Comm comm) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const Layout line = Layout::scatter(comm, {12});
@@ -420,26 +420,26 @@ TEST(TotalVariation, numbers_that_are_not_finite_and_operators_that_are_wrong) {
     y[5] = nan;
     const auto fit = total_variation(identity<double>(line), array_of(line, y));
     EXPECT_EQ(fit.reason, StopReason::not_finite);
-    expect_says(fit.message, "iteration 0");
+    expect_contains(fit.message, "iteration 0");
 
     const auto failing = failing_operator(identity<double>(line), 7);
     TotalVariation solver(failing, data, {}, {.inner_iterations = 5});
     solver.run();
     EXPECT_EQ(solver.stop_reason(), StopReason::not_finite) << solver.message();
-    expect_says(solver.message(), "iteration 2");
+    expect_contains(solver.message(), "iteration 2");
     EXPECT_TRUE(std::isfinite(norm(solver.x())));
 
-    // Neither A nor the gradient see the direction, which a right adjoint would not make.
+    // Both A p and G p are zero, which is impossible with a correct adjoint unless p is 0.
     const auto blind = function_operator<double>(
         line, line, [](const auto&, const ArrayView<double>& out) { out.fill(0); },
         [](const auto&, const ArrayView<double>& out) { out.fill(1); });
     const auto broken = total_variation(blind, data);
     EXPECT_EQ(broken.reason, StopReason::breakdown) << broken.message;
-    expect_says(broken.message, "dot_test");
+    expect_contains(broken.message, "dot_test");
   });
 }
 
-TEST(TotalVariation, refuses_what_does_not_fit) {
+TEST(TotalVariation, rejects_invalid_arguments) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {8});
     const auto a = identity<double>(line);

@@ -3,25 +3,27 @@
 #include <weft/op/linear_operator.hpp>
 #include <weft/solve/solver.hpp>
 
-#include <memory>
 #include <optional>
+#include <utility>
 
 namespace weft {
 
 template <Scalar T>
 struct CgOptions {
-  /// Where to start; zero if not given.
+  /// The first iterate; zero if not given.
   std::optional<ConstArrayView<T>> x0 = {};
-  /// Hermitian and positive definite, and close to the inverse of A.
+  /// M: Hermitian, positive definite, and close to the inverse of A.
   std::optional<LinearOperator<T>> preconditioner = {};
-  /// One collective per iteration in place of two, for one more array and one more pass over
-  /// arrays: for many ranks and small arrays. Rounding errors grow a little faster.
+  /// Uses one collective call per iteration instead of two, at the cost of one more array and one
+  /// more pass over the arrays. Pays off for small arrays on many ranks. Rounding errors grow
+  /// slightly faster.
   bool single_reduction = false;
 };
 
 /// Conjugate gradients for A x = y, where A is Hermitian and positive definite: A maps a space to
-/// itself, and Re<x, A x> > 0 unless x = 0. Stops when |y - A x|, the gradient norm here, is at
-/// most the tolerance, which is relative to |y| (to the first residual if y = 0).
+/// itself, and Re<x, A x> > 0 for all x != 0. Stops when |y - A x| is at most the tolerance, which
+/// is relative to |y|, or to the first residual norm if y = 0. The gradient norm equals the
+/// residual norm.
 template <Scalar T>
 class Cg final : public Solver<T> {
  public:
@@ -32,24 +34,6 @@ class Cg final : public Solver<T> {
   /// Reads y through the view; its memory must outlive the solver.
   Cg(const LinearOperator<T>& a, const ConstArrayView<T>& y, const SolverOptions& options = {},
      const CgOptions<T>& cg_options = {});
-  ~Cg() override;
-
- private:
-  struct State;
-  using typename AnySolver::Check;
-  using typename AnySolver::Norms;
-
-  void iterate(int parity) override;
-  Check evaluate() override;
-  Norms true_norms() override;
-  void visit_own_state(StateVisitor& visitor) override;
-
-  void iterate_with_two_sums(int parity);
-  void iterate_with_one_sum(int parity);
-  /// Applies the preconditioner to r, and finishes the sums that the next step needs.
-  void look_ahead(int bank);
-
-  std::unique_ptr<State> state_;
 };
 
 /// Runs Cg until it stops.

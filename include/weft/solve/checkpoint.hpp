@@ -6,26 +6,26 @@
 
 namespace weft {
 
-/// Where and how often a solver leaves its state, so that it can go on from there after the program
-/// has ended, for whatever reason. All ranks pass the same, and see the same file system.
+/// Where and how often a solver saves its state, to resume after the program has ended for any
+/// reason. All ranks must pass the same values and have access to the same file system.
 ///
-/// The file is replaced as a whole: at any moment there is a complete one, or none before the
-/// first. It is written when the norms are looked at (every SolverOptions::check_every iterations),
-/// and when the solver stops, but for a breakdown or a number that is not finite. From it, a solver
-/// on the same ranks with the same layouts goes on bit by bit as if nothing had happened; on other
-/// ranks, up to rounding. Files of another problem, and damaged ones, are refused by the
-/// constructor of the solver and left as they are.
+/// The file is replaced atomically: at any time it is complete, or does not exist yet. It is
+/// written in checks (every SolverOptions::check_every iterations) and when the solver stops,
+/// except after StopReason::breakdown and not_finite. A solver that resumes on the same ranks with
+/// the same layouts continues bitwise as if it had not been interrupted; on other ranks, up to
+/// rounding. The constructor of the solver rejects damaged files and files of another problem, and
+/// does not change them.
 struct CheckpointOptions {
-  /// While it is written, a temporary file `path` + ".partial-" + 16 hexadecimal digits is there,
-  /// too; while a solver uses it, `path` + ".lock". A second solver that uses it at the same time,
-  /// in whatever job, gets an error.
+  /// Writing uses a temporary file, `path` + ".partial-" + 16 hexadecimal digits. While a solver
+  /// uses the path, `path` + ".lock" is locked: another solver, in any job, gets an error.
   std::string path;
-  /// Iterations from one to the next; 0 if they do not matter.
+  /// Iterations between checkpoints; 0 to ignore iterations.
   index_t every_iterations = 0;
-  /// Seconds from one to the next, by the clock of rank 0; 0 if they do not matter. If neither
-  /// matters, the state is written only when the solver stops.
+  /// Seconds between checkpoints, by the clock of rank 0; 0 to ignore time. If both are 0, the
+  /// state is saved only when the solver stops.
   double every_seconds = 0;
-  /// Goes on from the file if there is one. Else it is replaced when the first one is due.
+  /// Resumes from the file if it exists. If false, the solver starts anew, and its first checkpoint
+  /// replaces the file.
   bool resume = true;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Inverse problems with more in them than an operator and data. All of these are short ways to
-// cgls() and cg(), and stop as those do.
+// Regularised, weighted and preconditioned least squares. These functions build a system for cgls()
+// or cg(), and stop as those do.
 
 #include <weft/op/linear_operator.hpp>
 #include <weft/solve/solver.hpp>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-/// Adds weight² |op x - data|² to what is made small. Without data, they are zero.
+/// Adds weight² |op x - data|² to the objective. The data are zero if not given.
 template <Scalar D>
 struct Regularizer {
   LinearOperator<D> op;
@@ -22,25 +22,25 @@ struct Regularizer {
 
 template <Scalar D, Scalar R = D>
 struct InversionOptions {
-  /// W^½ of the weight W of the data; its range may differ from that of A.
+  /// W^½, where W is the weight of the data. Its range may differ from that of A.
   std::optional<LinearOperator<R>> root_weight = {};
-  /// Adds damp² |x|². It is x that is damped, not x - x0.
+  /// Adds damp² |x|². It damps x, not x - x0.
   double damp = 0;
-  /// Where to start; zero if not given.
+  /// The first iterate; zero if not given.
   std::optional<ConstArrayView<D>> x0 = {};
   /// Hermitian, positive definite, close to the inverse of AᴴW A + Σ weight² RᴴR + damp².
   std::optional<LinearOperator<D>> preconditioner = {};
 };
 
-/// The x for which
+/// Minimises
 ///   |W^½ (y - A x)|² + Σ weight² |R x - d|² + damp² |x|²
-/// is least, where each R and d are a regularizer with its data; by cgls() on the operators stacked
-/// one above the other, so that no condition number gets squared. Tolerances are on the gradient of
-/// half of this.
+/// where each R and d are a regularizer and its data, by cgls() on the stacked operators, which
+/// does not square the condition number. Tolerances apply to the gradient of half of this
+/// objective.
 ///
-/// Of x itself, `residual_norm` is the misfit of the data alone, |W^½ (y - A x)|, and
-/// `gradient_norm` is |AᴴW (y - A x) + Σ weight² Rᴴ(d - R x) - damp² x|. Residual norms in the
-/// history are of the whole stack: their squares are what is made small, but for the damping.
+/// In the solution, `residual_norm` is the misfit of the data, |W^½ (y - A x)|, and `gradient_norm`
+/// is |AᴴW (y - A x) + Σ weight² Rᴴ(d - R x) - damp² x|. Residual norms in the history are those of
+/// the stacked system: their squares are the objective without the damping term.
 template <Scalar D, Scalar R>
 Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                                   const std::vector<Regularizer<D>>& regularizers,
@@ -49,18 +49,19 @@ Solution<D> regularized_inversion(const LinearOperator<D, R>& a, const ConstArra
 
 template <Scalar D, Scalar R = D>
 struct NormalEquationsOptions {
-  /// W itself, Hermitian and positive, the inverse of a covariance say: its root is not needed.
+  /// W, Hermitian and positive definite, such as the inverse of a covariance. Its root is not
+  /// needed.
   std::optional<LinearOperator<R>> weight = {};
   double damp = 0;
   std::optional<ConstArrayView<D>> x0 = {};
   std::optional<LinearOperator<D>> preconditioner = {};
 };
 
-/// The same x by cg() on
+/// Solves the same problem by cg() on
 ///   (AᴴW A + Σ weight² RᴴR + damp²) x = AᴴW y + Σ weight² Rᴴd
-/// which takes less memory and shorter ways to AᴴA where operators know one, but squares the
-/// condition number. Some term must make the sum positive definite. Norms are those above; both
-/// norms in the history are the gradient's.
+/// This needs less memory, and uses the optimised A.normal() of operators that have one, but
+/// squares the condition number. The sum must be positive definite. The norms of the solution are
+/// defined as above; both norms in the history are gradient norms.
 template <Scalar D, Scalar R>
 Solution<D> normal_equations_inversion(
     const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
@@ -71,19 +72,19 @@ template <Scalar D>
 struct PreconditionedOptions {
   /// Adds damp² |p|².
   double damp = 0;
-  /// Where p starts; zero if not given.
+  /// The first iterate of p; zero if not given.
   std::optional<ConstArrayView<D>> p0 = {};
 };
 
-/// x, and the p that it is made of.
+/// x = P p, and p.
 template <Scalar D>
 struct PreconditionedSolution : Solution<D> {
   DistributedArray<D> p;
 };
 
-/// x = P p with the p for which |y - A P p|² + damp² |p|² is least, by cgls(): P makes models of
-/// the kind that is looked for, smooth ones say. `residual_norm` is |y - A x|, `gradient_norm` that
-/// of p, |PᴴAᴴ(y - A x) - damp² p|; the history is p's.
+/// Returns x = P p, where p minimises |y - A P p|² + damp² |p|², by cgls(). P maps to the desired
+/// kind of models, such as smooth ones. `residual_norm` is |y - A x|; `gradient_norm` is that with
+/// respect to p, |PᴴAᴴ(y - A x) - damp² p|. The history is that of p.
 template <Scalar D, Scalar R>
 PreconditionedSolution<D> preconditioned_inversion(
     const LinearOperator<D, R>& a, const ConstArrayView<R>& y,

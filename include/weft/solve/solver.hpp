@@ -17,38 +17,45 @@
 
 namespace weft {
 
+class AnyRecurrence;
+template <Scalar D>
+class Recurrence;
+struct SolverCheck;
+
 namespace detail {
 class Checkpoint;
 class Progress;
 }  // namespace detail
 
-/// Where a solver was when it looked at its norms.
+/// The result of one check of a solver, as it appears in the history.
 struct SolverStatus {
   index_t iteration = 0;
   double residual_norm = 0;
   double gradient_norm = 0;
-  /// Since the solver was made.
+  /// Since the solver was constructed.
   double seconds = 0;
 };
 
-/// When to stop, and whom to tell. All ranks pass the same.
+/// Stopping criteria and reporting. All ranks must pass the same values.
 struct SolverOptions {
   index_t max_iterations = 100;
-  /// On norms, never on their squares; which one, and relative to what, the solver says. Arrays of
-  /// single precision do not get far below 1e-6. Iterations do add up squares: norms beyond 1e150,
-  /// or below 1e-150, leave the range of numbers.
+  /// Tolerances apply to norms, never to squared norms. Each solver documents which norm it tests,
+  /// and what the relative tolerance refers to. Arrays in single precision rarely get below 1e-6.
+  /// Norms are computed from sums of squares in double precision, so norms above 1e150 overflow and
+  /// norms below 1e-150 underflow.
   double relative_tolerance = 1e-8;
   double absolute_tolerance = 0;
-  /// Iterations from one look at the norms to the next. Only then is the solver in the history, are
-  /// callbacks called and limits noticed; on a GPU, only then does the host wait for it.
+  /// Iterations between two checks. A check reads the norms, appends them to the history, calls the
+  /// callback and tests the limits. On a GPU, the host blocks only in checks.
   index_t check_every = 1;
-  /// In seconds, since the solver was made.
+  /// In seconds since the solver was constructed.
   double time_limit = std::numeric_limits<double>::infinity();
-  /// Rank 0 shows on stderr how it goes.
+  /// Rank 0 prints the progress to stderr.
   bool progress = false;
-  /// Called on all ranks after each look, but for the first; all stop if it returns false on one.
+  /// Called on all ranks in each check except the first. If it returns false on one rank, all ranks
+  /// stop.
   std::function<bool(const SolverStatus&)> callback = {};
-  /// A file to leave the state in, and to go on from.
+  /// Saves the state to a file, and resumes from it.
   std::optional<CheckpointOptions> checkpoint = {};
 };
 
@@ -58,33 +65,34 @@ enum class StopReason : std::uint8_t {
   iteration_limit,
   time_limit,
   stopped_by_callback,
-  /// Of solvers that estimate the condition of the problem.
+  /// The estimated condition number exceeds the limit. Only for solvers that estimate it.
   condition_limit,
-  /// A number that must be positive is not, which tells that an operator is not what it should be.
+  /// A quantity that must be positive is not: an operator violates the solver's assumptions.
   breakdown,
+  /// A norm or a coefficient is NaN or infinite.
   not_finite,
 };
 
 std::string_view to_string(StopReason reason);
 
-/// What came of it. After a breakdown, or a number that is not finite, x is the last iterate that
-/// came before, as far as the solver could know.
+/// The result of a solve. If the reason is `breakdown` or `not_finite`, x is the last iterate
+/// before the solver detected the failure.
 template <Scalar D>
 struct Solution {
   DistributedArray<D> x;
   StopReason reason = StopReason::running;
-  /// The reason with the numbers that led to it.
+  /// The reason and the values that led to it.
   std::string message;
   index_t iterations = 0;
-  /// Of x itself; norms in the history are those that iterations carry along.
+  /// Computed from x. The norms in the history come from the recurrences and differ by rounding.
   double residual_norm = 0;
   double gradient_norm = 0;
   std::vector<SolverStatus> history;
   double seconds = 0;
 };
 
-/// Is shown, one by one, what a solver would need to go on from where it is. It may change it all.
-/// Names have no line breaks, and nothing that is shown is ever uninitialised.
+/// Visits the state that a solver needs to resume, and may overwrite it. Names contain no line
+/// breaks, and all values are initialised.
 class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
@@ -92,132 +100,101 @@ class StateVisitor {
   virtual void visit(std::string_view name, const ArrayView<double>& array) = 0;
   virtual void visit(std::string_view name, const ArrayView<std::complex<float>>& array) = 0;
   virtual void visit(std::string_view name, const ArrayView<std::complex<double>>& array) = 0;
-  /// Numbers in memory of a device: first `common` that are the same on all ranks, then those that
-  /// may differ.
+  /// Scalars in device memory. The first `common` of them are the same on all ranks; the others may
+  /// differ.
   virtual void visit(std::string_view name, BufferRef numbers, index_t common) = 0;
   virtual void visit(std::string_view name, index_t& number) = 0;
 };
 
-/// The loop of all solvers: `while (solver.step()) ...`, or run(). Collective, and all ranks stop
-/// in the same iteration; if arrays are `within` groups of ranks, when all groups have converged.
-/// All memory is taken when a solver is made, and an iteration allocates nothing.
+/// The loop that all solvers share: `while (solver.step()) ...`, or run(). Collective: all ranks
+/// stop in the same iteration. If arrays are `within` groups of ranks, the solver stops when all
+/// groups have converged. The constructor allocates all memory; iterations allocate none.
 ///
-/// A solver derives from Solver<D> below. On a GPU, an iteration that waits for nobody is recorded
-/// once and then launched as a whole.
+/// Solvers derive from Solver<D> below and implement AnyRecurrence (weft/solve/recurrence.hpp).
 class AnySolver {
  public:
   AnySolver(const AnySolver&) = delete;
   AnySolver& operator=(const AnySolver&) = delete;
   virtual ~AnySolver();
 
-  /// One iteration. False when the solver has stopped, be it after this one or before.
+  /// Runs one iteration. Returns false if the solver has stopped, in this iteration or before.
   bool step();
+  /// Iterates until the solver stops.
   void run();
 
   index_t iteration() const { return iteration_; }
   StopReason stop_reason() const { return reason_; }
   const std::string& message() const { return message_; }
+  /// One entry per check.
   const std::vector<SolverStatus>& history() const { return history_; }
+  /// Since the solver was constructed.
   double seconds() const;
-  /// Shows everything that the next iteration depends on and that is not given by the arguments of
-  /// the constructor.
+  /// Visits everything that the next iteration depends on and that the arguments of the constructor
+  /// do not determine.
   void visit_state(StateVisitor& visitor);
 
  protected:
-  /// What a look at the norms tells.
-  struct Check {
-    double residual_norm = 0;
-    double gradient_norm = 0;
-    bool converged = false;
-    /// Why to stop though it has not converged.
-    StopReason failure = StopReason::running;
-    /// What the trouble is, or what has converged if there is more to say than the norms.
-    std::string message = {};
-  };
-  struct Norms {
-    double residual = 0;
-    double gradient = 0;
-  };
-
-  /// Iterations are recorded on a GPU if everything that they apply is `capturable`.
+  /// If the operators of an iteration are `capturable`, the iteration is recorded as a graph on a
+  /// GPU, and launched as a whole.
   AnySolver(std::string name, const Layout& domain, const Layout& range,
             const SolverOptions& options, bool capturable);
 
-  /// To be called when everything is ready for the first iteration: looks if there need be one.
-  void begin();
-  /// Where an array comes from: operators make larger errors than whoever gave it.
-  enum class Origin : std::uint8_t { given, computed };
-  /// Before begin(): something that iterates depend on, by which a checkpoint knows its problem. So
-  /// it does by the state that the solver starts from, as far as that tells.
-  void depends_on(std::string_view name, double value);
-  template <Scalar T>
-  void depends_on(std::string_view name, const ConstArrayView<T>& array,
-                  Origin origin = Origin::given);
-  const SolverOptions& options() const { return options_; }
-  /// The norm at which to stop, where `reference` is what the relative tolerance is relative to.
-  double threshold(double reference) const;
-  /// Finds trouble, unless there is some already: a number that must be finite and is not, or one
-  /// that must be positive until the solver has converged, which means what `otherwise` says.
-  void expect_finite(Check& check, std::string_view what, double value) const;
-  void expect_positive(Check& check, std::string_view what, double value,
-                       std::string_view otherwise) const;
-
-  /// Issues one iteration to the stream: nothing in it waits for the device, and all memory is the
-  /// same each time, but for what depends on `parity`, which is 0 and 1 in turn.
-  virtual void iterate(int parity) = 0;
-  /// Fetches norms from the device.
-  virtual Check evaluate() = 0;
-  /// Computed from x alone. Collective; leaves the state as it is.
-  virtual Norms true_norms() = 0;
-  virtual void visit_own_state(StateVisitor& visitor) = 0;
-  /// Computes this rank's parts of sums that are yet to be finished. Needed when the state comes
-  /// from other ranks, which had other parts of the arrays.
-  virtual void restore_partial_sums() {}
+  /// Takes the recurrence, ready for its first iteration. Resumes from a checkpoint if there is
+  /// one; otherwise does the first check.
+  void start(std::unique_ptr<AnyRecurrence> recurrence);
+  AnyRecurrence& recurrence() { return *recurrence_; }
+  const AnyRecurrence& recurrence() const { return *recurrence_; }
 
  private:
+  friend AnyRecurrence;
+
   bool resume();
   void record();
   void check();
-  void agree_between_groups(Check& check) const;
-  void decide(Check check);
+  void agree_between_groups(SolverCheck& check) const;
+  void decide(SolverCheck check);
   void agree_on_stop(const SolverStatus& status);
   void stop(StopReason reason, std::string message);
 
   std::string name_;
   Comm comm_;
   Device device_;
-  bool has_groups_;  // of ranks, each with its own copies of the arrays and its own sums
+  bool has_groups_;  // groups of ranks have their own arrays and their own sums
   SolverOptions options_;
   std::chrono::steady_clock::time_point start_;
   index_t iteration_ = 0;
   StopReason reason_ = StopReason::running;
   std::string message_;
   std::vector<SolverStatus> history_;
+  std::unique_ptr<AnyRecurrence> recurrence_;
   std::unique_ptr<detail::Progress> progress_;
   std::unique_ptr<detail::Checkpoint> checkpoint_;
   bool records_;
-  bool warmed_up_ = false;       // libraries take memory when they are used first
-  std::vector<Graph> recorded_;  // for either parity
+  bool warmed_up_ = false;       // libraries allocate memory on first use
+  std::vector<Graph> recorded_;  // one graph per parity
 };
 
+/// A solver for x with elements of type D.
 template <Scalar D>
 class Solver : public AnySolver {
  public:
+  /// The current iterate.
   const DistributedArray<D>& x() const { return x_; }
-  /// What has come of it so far, with norms computed anew: collective.
+  /// The current iterate and its norms, computed from x. Collective.
   Solution<D> solution() &;
-  /// Takes x along; the solver is of no use afterwards.
+  /// Moves x out; the solver must not be used afterwards.
   Solution<D> solution() &&;
 
  protected:
-  /// x is where the solver starts: x0, or zero.
+  /// The first iterate is x0, or zero.
   Solver(const std::string& name, const Layout& domain, const Layout& range,
          const std::optional<ConstArrayView<D>>& x0, const SolverOptions& options, bool capturable);
 
-  DistributedArray<D>& own_x() { return x_; }
-
  private:
-  Solution<D> described(DistributedArray<D> x, Norms norms) const;
+  friend Recurrence<D>;
+
+  Solution<D> make_solution(DistributedArray<D> x, double residual_norm,
+                            double gradient_norm) const;
 
   DistributedArray<D> x_;
 };

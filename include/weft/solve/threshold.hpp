@@ -4,11 +4,11 @@
 
 namespace weft {
 
-/// How numbers c are made few or small: by the penalty P that is put on them.
+/// The thresholding rule, named after its penalty P(c).
 enum class Threshold : std::uint8_t {
-  soft,  // the sum of |c|
-  hard,  // the number of c that are not 0
-  half,  // the sum of sqrt|c|
+  soft,  // P = sum of |c|
+  hard,  // P = number of nonzero c
+  half,  // P = sum of sqrt|c|
 };
 
 }  // namespace weft

@@ -5,14 +5,14 @@
 #include <weft/solve/solver.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <utility>
 
 namespace weft {
 
 enum class TotalVariationNorm : std::uint8_t {
-  isotropic,    // sum over points of the length of the gradient
-  anisotropic,  // sum over points and axes of its components' absolute values
+  isotropic,    // the sum over points of the length of the gradient
+  anisotropic,  // the sum over points and axes of the absolute values of its components
 };
 
 namespace detail {
@@ -25,28 +25,29 @@ inline GradientOptions forward_differences() {
 
 template <Scalar D>
 struct TotalVariationOptions {
-  /// Of 1/2 |y - A x|² + mu TV(x), which is made small.
+  /// Weight of TV(x).
   double mu = 1;
-  /// How strongly the gradient of x is held to its copy z (see below). Changes how fast the solver
-  /// converges and nothing else: a larger one makes the primal residual fall faster, a smaller one
-  /// the dual. Good ones are about mu by the jumps to be found, or a few times that.
+  /// Penalty parameter of ADMM, which couples the gradient of x to its copy z. Affects the speed of
+  /// convergence, not the solution: a larger rho reduces the primal residual faster, a smaller one
+  /// the dual residual. Good values are one to a few times mu divided by the expected jumps.
   double rho = 1;
-  /// Steps of conjugate gradients for x in each iteration: a few are enough, as x has a good start.
+  /// Steps of conjugate gradients for x in each iteration. A few suffice, since they start from the
+  /// last x.
   index_t inner_iterations = 5;
   TotalVariationNorm norm = TotalVariationNorm::isotropic;
-  /// Forward differences see every jump; centered ones do not see values that alternate.
+  /// Forward differences detect every jump; centered differences do not detect alternating values.
   GradientOptions gradient = detail::forward_differences();
-  /// Where to start; zero if not given.
+  /// The first iterate; zero if not given.
   std::optional<ConstArrayView<D>> x0 = {};
 };
 
-/// Makes 1/2 |y - A x|² + mu TV(x) small, which prefers models of a few flat pieces. By the method
-/// of multipliers (ADMM, or split Bregman): x is found so that its gradient G x comes close to a
-/// copy z, and z so that it is sparse, in turn. Works on one array, not on a stack.
+/// Minimises 1/2 |y - A x|² + mu TV(x), which favours piecewise constant models, by ADMM (split
+/// Bregman): alternately solves for x, with its gradient G x close to a copy z, and for a sparse z.
+/// x must be a single array, not a stack.
 ///
-/// Stops when an iteration changes x by at most the tolerance, which is relative to |x|. The norms
-/// tell how far that is from the minimum, and go to 0 together: `residual_norm` is the primal
-/// residual |G x - z|, `gradient_norm` the dual one, |Aᴴ(y - A x) - rho Gᴴu|, where rho u is a
+/// Stops when an iteration changes x by at most the tolerance, which is relative to |x|. Both norms
+/// converge to 0 and measure the distance from the minimum: `residual_norm` is the primal residual
+/// |G x - z|, `gradient_norm` the dual residual |Aᴴ(y - A x) - rho Gᴴu|, where rho u is a
 /// subgradient of mu TV at z.
 ///
 /// Each iteration applies A and its adjoint inner_iterations times.
@@ -62,26 +63,6 @@ class TotalVariation final : public Solver<D> {
   TotalVariation(const LinearOperator<D, R>& a, const ConstArrayView<R>& y,
                  const SolverOptions& options = {},
                  const TotalVariationOptions<D>& total_variation_options = {});
-  ~TotalVariation() override;
-
- private:
-  struct State;
-  using typename AnySolver::Check;
-  using typename AnySolver::Norms;
-
-  void iterate(int parity) override;
-  Check evaluate() override;
-  Norms true_norms() override;
-  void tell_problem();
-  void visit_own_state(StateVisitor& visitor) override;
-
-  /// One step of conjugate gradients for x; after the last, there is no next direction. The bank is
-  /// where the numbers of a step are.
-  void step_x(int bank, bool is_last);
-  /// Brings z and u up to date with x, and begins to look for the next x.
-  void update_multiplier(int bank);
-
-  std::unique_ptr<State> state_;
 };
 
 /// Runs TotalVariation until it stops.

@@ -1,11 +1,10 @@
-// What checkpoint_kill_test runs as a process of its own, and kills: solves a system with a
-// checkpoint in every iteration.
+// The program that checkpoint_kill_test runs and kills: solves a system with a checkpoint in every
+// iteration.
 //
-//   checkpoint_program <path> <iterations> [<rank that is killed> <microseconds until then>]
+//   checkpoint_program <path> <iterations> [<rank to kill> <microseconds until then>]
 //
-// Appends to <path>.log, line by line: "resumed <iteration>", "at <iteration>" before the
-// checkpoint of an iteration is written, "took <microseconds>", and "done <bits of x and of the
-// history, as a number>".
+// Appends lines to <path>.log: "resumed <iteration>", "at <iteration>" before the checkpoint of an
+// iteration is written, "took <microseconds>", and "done <hash of x and of the history>".
 
 #include <weft/comm/launch.hpp>
 #include <weft/op/algebra/operator_algebra.hpp>
@@ -27,7 +26,7 @@ namespace {
 
 using namespace weft;
 
-/// Lines are in the file when they are written: nobody has to be alive for that.
+/// Writes without a buffer, so that no line is lost when the process is killed.
 class Log {
  public:
   Log(const Comm& comm, const std::string& path) {

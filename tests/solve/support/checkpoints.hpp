@@ -1,6 +1,6 @@
 #pragma once
 
-// Solvers with checkpoints, and files that they refuse.
+// Solvers with checkpoints, and files that they reject.
 
 #include <weft/core/error.hpp>
 #include <weft/solve/cgls.hpp>
@@ -21,7 +21,7 @@ inline SolverOptions up_to(index_t iterations, const std::string& path = "") {
   return options;
 }
 
-/// A small problem, of which everything can be another.
+/// A small problem with parameters.
 struct Setting {
   index_t rows = 40;
   int operator_seed = 1;
@@ -39,13 +39,13 @@ struct Setting {
   }
 };
 
-/// All ranks refuse what is in the file, and leave it there.
+/// Expects that all ranks reject the file and do not change it.
 template <class Make>
 void expect_refused(const std::string& path, const std::string& reason, Make make) {
   const std::string before = content_of(path);
   try {
     make();
-    ADD_FAILURE() << "not refused: " << reason;
+    ADD_FAILURE() << "not rejected: " << reason;
   } catch (const AgreedError& error) {
     EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();

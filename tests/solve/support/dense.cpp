@@ -12,7 +12,7 @@ struct Factors {
   RealMatrix r;
 };
 
-/// A = Q R, with orthonormal columns of Q: two rounds make them so to rounding.
+/// A = Q R. The second round makes the columns of Q orthonormal to rounding.
 Factors factorize(const RealMatrix& a) {
   Factors factors{a, RealMatrix(a.columns, a.columns)};
   RealMatrix& q = factors.q;
@@ -36,7 +36,7 @@ Factors factorize(const RealMatrix& a) {
   return factors;
 }
 
-/// A over damp times the identity.
+/// A stacked on damp times the identity.
 RealMatrix with_damping(const RealMatrix& a, double damp) {
   RealMatrix all(a.rows + a.columns, a.columns);
   std::copy(a.values.begin(), a.values.end(), all.values.begin());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Small systems with matrices that every rank has whole, and their solutions by a direct method.
-// A complex number is taken as its two parts, so that every operator has a real matrix.
+// Small systems with matrices that are replicated on every rank, and their direct solution. Complex
+// numbers are represented by two real ones, so that every operator has a real matrix.
 
 #include <weft/array/distributed_array.hpp>
 #include <weft/op/linear_operator.hpp>
@@ -37,20 +37,20 @@ std::vector<double> product(const RealMatrix& a, const std::vector<double>& x);
 std::vector<double> plus(const std::vector<double>& a, double factor, const std::vector<double>& b);
 double size_of_vector(const std::vector<double>& x);
 
-/// Whole numbers from -9 to 9.
+/// Integers from -9 to 9.
 RealMatrix some_real_matrix(index_t rows, index_t columns, int seed = 0);
 std::vector<double> some_vector(index_t size, int seed = 0);
-/// With orthonormal columns; rows >= columns.
+/// A matrix with orthonormal columns; rows >= columns.
 RealMatrix some_orthonormal(index_t rows, index_t columns, int seed = 0);
-/// With singular values that fall evenly in logarithm from 1 to 1 / condition.
+/// A matrix with logarithmically spaced singular values from 1 to 1 / condition.
 RealMatrix matrix_of_condition(index_t rows, index_t columns, double condition);
 
-/// The x for which |y - A x|² + damp² |x|² is least; of several, the shortest. By QR, with two
-/// rounds of Gram and Schmidt. Columns that are zero get zeros; A must have full rank else.
+/// The shortest x that minimises |y - A x|² + damp² |x|², by QR with two rounds of Gram-Schmidt.
+/// Except for zero columns, A must have full rank.
 std::vector<double> least_squares(const RealMatrix& a, const std::vector<double>& y,
                                   double damp = 0);
 
-/// Numbers as their parts, and back.
+/// Real and imaginary parts of numbers, and back.
 template <Scalar T>
 std::vector<double> parts_of(const std::vector<T>& numbers) {
   std::vector<double> parts;
@@ -73,7 +73,7 @@ std::vector<T> numbers_of(const std::vector<double>& parts) {
   return numbers;
 }
 
-/// The matrix that an operator of tests is known to have.
+/// The known matrix of a test operator.
 template <Scalar D, Scalar R>
 RealMatrix real_matrix(const Expected<D, R>& expected) {
   constexpr index_t per_column = is_complex<D> ? 2 : 1;
@@ -95,7 +95,7 @@ RealMatrix real_matrix(const Expected<D, R>& expected) {
   return matrix;
 }
 
-/// All elements of an array on every rank; of a stack, one part after the other.
+/// All elements of an array, on every rank; the parts of a stack one after the other.
 template <Scalar T>
 std::vector<T> whole(const ConstArrayView<T>& x) {
   if (!x.layout().is_stack()) return x.all_gather();
@@ -116,13 +116,13 @@ void expect_near(const ConstArrayView<T>& x, const std::vector<double>& expected
   EXPECT_LE(size_of_vector(plus(seen, -1, expected)), tolerance * size_of_vector(expected));
 }
 
-/// The operator of a matrix that is cut along its rows, with arrays that are cut, too.
+/// The operator of a matrix that is distributed by rows, between distributed arrays.
 LinearOperator<double> operator_of(const Comm& comm, const RealMatrix& matrix,
                                    Device device = Device::cpu());
-/// A vector in such a layout.
+/// A distributed vector.
 DistributedArray<double> array_of(const Layout& layout, const std::vector<double>& values);
 
-/// A matrix and data, which every rank has whole, and the same spread over the ranks.
+/// A matrix and data, replicated on every rank and distributed over the ranks.
 struct Problem {
   Problem(const Comm& comm, const RealMatrix& of, Device device = Device::cpu(), int seed = 5)
       : matrix(of),

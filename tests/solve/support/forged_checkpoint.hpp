@@ -1,6 +1,6 @@
 #pragma once
 
-// Checkpoints that somebody has changed, with checksums that are right nevertheless.
+// Modified checkpoints with correct checksums.
 
 #include <optional>
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace weft::test {
 
-/// A checkpoint in parts: the lines of its header behind the first, and what follows the header.
+/// The parts of a checkpoint: the lines of its header after the first, and the data.
 struct CheckpointImage {
   std::vector<std::string> lines;
   std::string body;
 
-  /// The first line that begins with a word.
+  /// The first line that begins with this word.
   std::string& line(const std::string& word);
 };
 
-/// Nothing if the bytes do not even look like a checkpoint.
+/// Empty if the bytes do not look like a checkpoint.
 std::optional<CheckpointImage> take_apart(const std::string& file);
 
-/// The file with the right lengths and checksums. That of the body is computed as far as the header
-/// tells where things are; if that makes no sense, it is left as it is.
+/// The file with correct lengths and checksums. If the header does not describe the body
+/// consistently, the checksum of the body is not changed.
 std::string sealed(CheckpointImage image);
 
 }  // namespace weft::test

@@ -1,6 +1,6 @@
 #pragma once
 
-// Small problems with a penalty, and their solutions by another method.
+// The lasso by coordinate descent.
 
 #include <weft/solve/ista.hpp>
 
@@ -15,8 +15,7 @@ inline double soft(double u, double by) {
   return std::copysign(std::max(0.0, std::abs(u) - by), u);
 }
 
-/// The x for which 1/2 |y - A x|² + eps |x|₁ is least, by going down along one coordinate after the
-/// other.
+/// Minimises 1/2 |y - A x|² + eps |x|₁ by coordinate descent.
 inline std::vector<double> lasso(const RealMatrix& a, const std::vector<double>& y, double eps) {
   const RealMatrix rows = transposed(a);
   std::vector<double> x(static_cast<std::size_t>(a.columns));
@@ -43,7 +42,7 @@ inline std::vector<double> lasso(const RealMatrix& a, const std::vector<double>&
   return x;
 }
 
-/// For as good a result as there can be.
+/// Options for the most accurate result.
 inline const SolverOptions exactly{.max_iterations = 20000, .relative_tolerance = 1e-14};
 
 }  // namespace weft::test

@@ -87,7 +87,7 @@ void for_problem_layouts(const Comm& comm,
   traced(Layout::local({3}), Layout::local({7}));
 }
 
-void expect_says(const std::string& message, const std::string& words) {
+void expect_contains(const std::string& message, const std::string& words) {
   EXPECT_NE(message.find(words), std::string::npos) << message;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Problems that several solvers are tested with, and what is expected of all of them.
+// Problems and expectations for several solvers.
 
 #include <weft/solve/solver.hpp>
 
@@ -12,18 +12,17 @@
 
 namespace weft::test {
 
-/// Diagonal, so that everything is known: d(0), d(1) ... along the first axis.
+/// A diagonal operator: d(0), d(1) ... along the first axis.
 LinearOperator<double> diagonal_of(const Layout& layout, const std::function<double(double)>& d);
-/// With 1, 2, 3 ..., which takes as many iterations as there are unknowns.
+/// The diagonal 1, 2, 3 ..., which takes as many iterations as there are unknowns.
 LinearOperator<double> slow_operator(const Layout& layout);
 
 enum class FailsIn { forward, adjoint };
-/// Is like another, until its forward has been applied `good` times: from then on, one direction
-/// gives NaN.
+/// Equals `like` until forward has been applied `good` times; then one direction gives NaN.
 LinearOperator<double> failing_operator(const LinearOperator<double>& like, int good,
                                         FailsIn fails = FailsIn::forward);
 
-/// A line that is close to data and changes little: the identity over differences.
+/// Smoothing of a line: the identity stacked on differences.
 struct SmoothLine {
   explicit SmoothLine(const Comm& comm);
 
@@ -33,7 +32,7 @@ struct SmoothLine {
   std::vector<double> data;
 };
 
-/// Groups of ranks with problems of their own, d x = y, of which that of odd ranks takes longer.
+/// Separate problems d x = y for groups of ranks; that of the odd ranks takes more iterations.
 struct GroupsProblem {
   GroupsProblem(const Comm& comm, double of_y);
 
@@ -43,7 +42,7 @@ struct GroupsProblem {
   DistributedArray<double> y;
 };
 
-/// Calls solve(domain, range) for layouts of all kinds on both sides; the range is the larger one.
+/// Calls solve(domain, range) for all kinds of layouts; the range is larger than the domain.
 void for_problem_layouts(const Comm& comm,
                          const std::function<void(const Layout&, const Layout&)>& solve);
 
@@ -55,15 +54,15 @@ void for_operator_scalars(Check check) {
 #undef CHECK_PAIR
 }
 
-/// As double precision, or single precision, can be expected to give.
+/// The tolerance for the precision of T.
 template <Scalar T>
 constexpr double by_precision(double in_double, double in_single) {
   return std::same_as<Real<T>, float> ? in_single : in_double;
 }
 
-void expect_says(const std::string& message, const std::string& words);
+void expect_contains(const std::string& message, const std::string& words);
 
-/// Collective calls and sends of one iteration; all make as many.
+/// Collective calls and sends of one iteration; expects the same number in each.
 index_t calls_per_iteration(const Comm& comm, AnySolver& solver);
 
 }  // namespace weft::test

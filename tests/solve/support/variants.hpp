@@ -1,6 +1,6 @@
 #pragma once
 
-// All solvers, in their variants, on any layout: for what is to hold for every one of them.
+// All variants of all solvers on any layout, for tests that apply to every solver.
 
 #include <weft/op/basic/diagonal.hpp>
 #include <weft/op/basic/identity.hpp>
@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-/// Positive, and different enough to keep a solver busy.
+/// A positive diagonal with values different enough for many iterations.
 template <Scalar T>
 LinearOperator<T> positive_operator(const Layout& layout, int seed = 1) {
   std::vector<T> a = local_values<T>(layout, seed);
@@ -31,7 +31,7 @@ LinearOperator<T> positive_operator(const Layout& layout, int seed = 1) {
   return diagonal(d);
 }
 
-/// Makes a solver of one system with a positive operator.
+/// Constructs a solver of a system with a positive operator.
 template <Scalar T>
 struct Variant {
   std::string name;
@@ -39,7 +39,7 @@ struct Variant {
   bool takes_stacks = true;
 };
 
-/// Of a solver that takes A, y, SolverOptions and options of its own, which are made for a layout.
+/// A variant of a solver that takes A, y, SolverOptions and its own options, made for a layout.
 template <class AnyOf, Scalar T, class MakeOptions>
 Variant<T> variant_of(std::string name, MakeOptions make_options) {
   return {std::move(name), [make_options](const Layout& layout, const SolverOptions& options) {
