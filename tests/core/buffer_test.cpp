@@ -1,4 +1,5 @@
 #include <weft/core/buffer.hpp>
+#include <weft/core/error.hpp>
 #include <weft/kernel/dispatch.hpp>
 
 #include <gtest/gtest.h>
