@@ -90,7 +90,7 @@ TEST(BadInput, grids) {
     expect_error(comm, {"1", "2"}, [&] { Layout::bricks(comm, {9, 9}, {ranks}); });
     expect_error(comm, {"(0, 1)"}, [&] { Layout::bricks(comm, {9, 9}, {0, 1}); });
     expect_error(comm, {"-1"}, [&] { Layout::bricks(comm, {9, 9}, {-1, -ranks}); });
-    expect_error(comm, {"number"}, [&] { Layout::bricks(comm, Shape()); });
+    expect_error(comm, {"without axes"}, [&] { Layout::bricks(comm, Shape()); });
   });
 }
 

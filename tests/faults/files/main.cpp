@@ -193,12 +193,8 @@ class Campaign {
     fs::create_directory(folder);
     const auto all = scenarios();
     for (const auto& scenario : all) {
-      const std::string target = scenario->name().find("npy") != std::string::npos ? "x.npy"
-                                 : scenario->name().find("report") != std::string::npos
-                                     ? "report.html"
-                                     : "state";
       const std::string victim = folder + "/victim";
-      const std::string trap = folder + "/" + target + ".partial-00000000000000ff";
+      const std::string trap = scenario->path(folder) + ".partial-00000000000000ff";
       if (std::FILE* file = std::fopen(victim.c_str(), "w")) std::fclose(file);
       fs::create_symlink(victim, trap);
       bool threw = false;

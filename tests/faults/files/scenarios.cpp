@@ -87,7 +87,7 @@ class CheckpointScenario final : public Scenario {
   static constexpr index_t before = 1;
   static constexpr index_t last = 2;
 
-  static std::string path(const std::string& folder) { return folder + "/state"; }
+  std::string path(const std::string& folder) const override { return folder + "/state"; }
 
   static std::unique_ptr<Cgls<double, double>> make(const Comm& comm, index_t iterations,
                                                     const std::string& path) {
@@ -133,7 +133,7 @@ class NpyScenario : public Scenario {
   std::string on_so_many() const {
     return std::to_string(ranks_) + (ranks_ == 1 ? " rank" : " ranks");
   }
-  static std::string path(const std::string& folder) { return folder + "/x.npy"; }
+  std::string path(const std::string& folder) const override { return folder + "/x.npy"; }
   static Layout layout(const Comm& comm) { return Layout::scatter(comm, {3, 5}, 1); }
   static std::vector<double> values(double factor) {
     std::vector<double> all;
@@ -185,10 +185,11 @@ class LoadNpy final : public NpyScenario {
 class ReplaceFile final : public Scenario {
  public:
   std::string name() const override { return "replace a file"; }
-  void prepare(const std::string& folder) const override { replace_file(folder + "/text", "old"); }
-  void run(const std::string& folder) const override { replace_file(folder + "/text", "new"); }
+  std::string path(const std::string& folder) const override { return folder + "/text"; }
+  void prepare(const std::string& folder) const override { replace_file(path(folder), "old"); }
+  void run(const std::string& folder) const override { replace_file(path(folder), "new"); }
   std::string error(const std::string& folder, bool is_new) const override {
-    const std::string found = content_of(folder + "/text");
+    const std::string found = content_of(path(folder));
     if (found == "new") return {};
     if (!is_new && found == "old") return {};
     return "the file is neither the old nor the new one";

@@ -13,6 +13,8 @@ class Scenario {
  public:
   virtual ~Scenario() = default;
   virtual std::string name() const = 0;
+  /// The file in its folder that it reads or writes.
+  virtual std::string path(const std::string& folder) const = 0;
   /// Creates the initial state in an empty folder.
   virtual void prepare(const std::string& folder) const = 0;
   /// Throws if it fails; on all ranks, with the same text.
