@@ -2,8 +2,8 @@
 
 #include <weft/core/error.hpp>
 
-#include "core/hash.hpp"
 #include "array/layout_node.hpp"
+#include "core/hash.hpp"
 
 #include <fmt/format.h>
 
