@@ -114,7 +114,7 @@ index_t File::size() const {
 
 void File::resize(index_t bytes) const {
   if (retried([&] { return ::ftruncate(descriptor_, bytes); }) != 0)
-    fail_call("make room in", path_, "check that the disk has room for it");
+    fail_call("allocate space in", path_, "check that the disk has enough space");
 }
 
 void File::read(void* to, index_t bytes, index_t offset) const {
@@ -142,7 +142,7 @@ void File::write(const void* from, index_t bytes, index_t offset) const {
     const ssize_t put = retried([&] { return ::pwrite(descriptor_, next, wanted, offset); });
     // A device that accepts nothing and reports no error would loop forever.
     if (put == 0) errno = ENOSPC;
-    if (put <= 0) fail_call("write", path_, "check that the disk has room for it");
+    if (put <= 0) fail_call("write", path_, "check that the disk has enough space");
     next += put;
     offset += put;
     bytes -= put;
@@ -151,7 +151,7 @@ void File::write(const void* from, index_t bytes, index_t offset) const {
 
 void File::sync() const {
   if (retried([&] { return ::fsync(descriptor_); }) != 0)
-    fail_call("write", path_, "check that the disk has room for it");
+    fail_call("write", path_, "check that the disk has enough space");
 }
 
 ResolvedPath resolve_path(const std::string& path) {

@@ -137,7 +137,7 @@ void FileLock::write_note(const std::string& partial_name) const {
   if (written >= 0 && written != static_cast<ssize_t>(text.size())) errno = ENOSPC;
   if (written != static_cast<ssize_t>(text.size()) ||
       ::ftruncate(descriptor_, static_cast<off_t>(text.size())) != 0)
-    fail_call("write", path_, "check that the disk has room for it");
+    fail_call("write", path_, "check that the disk has enough space");
 }
 
 }  // namespace weft::detail
