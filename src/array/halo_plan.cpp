@@ -4,12 +4,15 @@
 #include <weft/core/error.hpp>
 
 #include "array/strides.hpp"
+#include "core/at.hpp"
 #include "core/option_checks.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace weft {
+
+using detail::at;
 
 std::string to_string(const AxisPadding& padding) {
   return fmt::format("{{{}, {}}}", padding.before, padding.after);
@@ -31,8 +34,6 @@ std::string_view to_string(Side side) { return side == Side::before ? "before" :
 
 namespace weft::detail {
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The element that a position outside of an axis of n elements stands for; -1 for a zero.
 index_t source_of(index_t position, index_t n, Boundary boundary) {

@@ -3,12 +3,15 @@
 #include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
+#include "core/at.hpp"
+
 #include <algorithm>
 
 namespace weft {
-namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+using detail::at;
+
+namespace {
 
 void require_rank(int rank, int ranks, const char* where) {
   require(rank >= 0 && rank < ranks, "{}: rank {} is not one of the {} ranks", where, rank, ranks);

@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "core/at.hpp"
 #include "core/hash.hpp"
 
 #include <fmt/format.h>
@@ -9,9 +10,10 @@
 #include <algorithm>
 
 namespace weft {
-namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+using detail::at;
+
+namespace {
 
 void require_rank(int rank, int ranks, const char* where) {
   require(rank >= 0 && rank < ranks, "{}: rank {} is not one of the {} ranks", where, rank, ranks);

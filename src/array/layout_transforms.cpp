@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "array/layout_node.hpp"
+#include "core/at.hpp"
 #include "core/hash.hpp"
 
 #include <fmt/format.h>
@@ -12,13 +13,12 @@
 
 namespace weft {
 
+using detail::at;
 using detail::LayoutBuilder;
 
 namespace {
 
 using Node = LayoutBuilder::Node;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Throws on all ranks if they pass different groups; otherwise some would wait for others forever.
 void require_same_groups(const Layout& layout, const std::vector<int>& names,

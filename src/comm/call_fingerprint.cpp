@@ -10,7 +10,7 @@
 namespace weft::detail {
 namespace {
 
-std::string describe(const Fingerprint& call) {
+std::string describe(const CallFingerprint& call) {
   std::string text = fmt::format("{}(", name_of_call(call));
   std::string comma;
   const auto append = [&](std::string_view what) {
@@ -32,7 +32,7 @@ std::string describe(const Fingerprint& call) {
 
 }  // namespace
 
-const char* name_of_call(const Fingerprint& call) {
+const char* name_of_call(const CallFingerprint& call) {
   if (call[0] == split_code) return "split";
   if (call[0] == agree_code) return "agree";
   return to_string(static_cast<CallKind>(call[0])).data();
@@ -47,8 +47,8 @@ std::int64_t hash_of(const Parts& parts) {
   return static_cast<std::int64_t>(hash.value() >> 1);
 }
 
-std::string disagreement(int rank, const Fingerprint& call, int other_rank,
-                         const Fingerprint& other_call) {
+std::string disagreement(int rank, const CallFingerprint& call, int other_rank,
+                         const CallFingerprint& other_call) {
   return fmt::format(
       "ranks disagree about a collective call: rank {} calls {}, but rank {} calls {}; all ranks "
       "must make the same calls in the same order",

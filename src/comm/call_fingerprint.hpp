@@ -13,7 +13,7 @@ namespace weft::detail {
 
 /// What must be equal on all ranks in a collective call: kind, element type and device, op, root,
 /// count and a hash of the parts; `any` where ranks may differ.
-using Fingerprint = std::array<std::int64_t, 6>;
+using CallFingerprint = std::array<std::int64_t, 6>;
 inline constexpr std::int64_t any = -1;
 
 // Kinds of calls that are compared but not counted by Stats.
@@ -36,10 +36,10 @@ inline std::int64_t type_code(const ConstBufferRef& memory) {
 /// A non-negative hash of counts and offsets.
 std::int64_t hash_of(const Parts& parts);
 
-const char* name_of_call(const Fingerprint& call);
+const char* name_of_call(const CallFingerprint& call);
 
 /// The error text for two ranks that make different calls.
-std::string disagreement(int rank, const Fingerprint& call, int other_rank,
-                         const Fingerprint& other_call);
+std::string disagreement(int rank, const CallFingerprint& call, int other_rank,
+                         const CallFingerprint& other_call);
 
 }  // namespace weft::detail

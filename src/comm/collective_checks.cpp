@@ -28,7 +28,7 @@ void agree_on_count(CommState& state, index_t sent, index_t expected, int from, 
 
 }  // namespace
 
-void verify(CommState& state, const Fingerprint& mine) {
+void verify(CommState& state, const CallFingerprint& mine) {
   throw_if_held(state);
   Transport& transport = *state.transport;
   const Transport::CallScope scope(transport, name_of_call(mine));
@@ -38,9 +38,9 @@ void verify(CommState& state, const Fingerprint& mine) {
   const BufferRef all(state.fingerprints.data()->data(), parts.extent());
   transport.all_gather(mine, all, parts, CallMode::blocking);
 
-  const Fingerprint& first = state.fingerprints.front();
+  const CallFingerprint& first = state.fingerprints.front();
   const auto other = std::find_if(state.fingerprints.begin(), state.fingerprints.end(),
-                                  [&](const Fingerprint& call) { return call != first; });
+                                  [&](const CallFingerprint& call) { return call != first; });
   if (other == state.fingerprints.end()) return;
   throw AgreedError(
       disagreement(0, first, static_cast<int>(other - state.fingerprints.begin()), *other));

@@ -6,7 +6,7 @@
 
 namespace weft::detail {
 
-inline void verify_if_checking(CommState& state, const Fingerprint& call) {
+inline void verify_if_checking(CommState& state, const CallFingerprint& call) {
   if (state.checking) verify(state, call);
 }
 

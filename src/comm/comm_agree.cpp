@@ -46,7 +46,7 @@ std::string rank_list(const std::vector<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + list_of(ranks);
 }
 
-constexpr Fingerprint agree_fingerprint = {agree_code, any, any, any, any, any};
+constexpr CallFingerprint agree_fingerprint = {agree_code, any, any, any, any, any};
 
 }  // namespace
 

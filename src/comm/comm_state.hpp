@@ -56,7 +56,7 @@ struct CommState {
   /// The parts of even collectives, kept so that calls do not allocate.
   Parts even_in;
   Parts even_out;
-  std::vector<Fingerprint> fingerprints;
+  std::vector<CallFingerprint> fingerprints;
   /// Records of nonblocking calls, kept for the same reason.
   std::forward_list<PendingCall> calls;
   PendingCall* idle_calls = nullptr;
@@ -75,7 +75,7 @@ void flush(CommState& state);
 void agree(CommState& state, std::string_view error);
 
 /// Compares a call between all ranks; throws the same AgreedError on all of them if they differ.
-void verify(CommState& state, const Fingerprint& mine);
+void verify(CommState& state, const CallFingerprint& mine);
 
 /// The private parts of Comm, Request and MessageBatch, for this layer.
 struct CommAccess {

@@ -25,9 +25,9 @@ bool same_calls(const Slot& mine, const Slot& theirs) {
   return mine.call.eager || !has_one_count(mine.call) || mine.call.in.count == theirs.call.in.count;
 }
 
-Fingerprint fingerprint_of(const CollectiveCall& call) {
+CallFingerprint fingerprint_of(const CollectiveCall& call) {
   constexpr std::int64_t any = -1;
-  Fingerprint print = {static_cast<std::int64_t>(call.kind), any, any, any, any, any};
+  CallFingerprint print = {static_cast<std::int64_t>(call.kind), any, any, any, any, any};
   if (call.kind == CallKind::barrier) return print;
   print[1] = type_code(call.in);
   switch (call.kind) {

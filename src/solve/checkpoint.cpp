@@ -35,7 +35,7 @@ index_t word_size_of(DType dtype) { return is_single(dtype) ? 4 : 8; }
 void add_properties(std::vector<Property>& properties, const std::string& suffix, const Comm& comm,
                     const std::vector<StateArray>& arrays,
                     double (*relative_tolerance)(double epsilon)) {
-  const std::vector<Fingerprint> fingerprints = fingerprints_of(comm, arrays);
+  const std::vector<ArrayFingerprint> fingerprints = fingerprints_of(comm, arrays);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const auto& [norm, sum] = fingerprints[i];
     const double tolerance = relative_tolerance(epsilon_of(arrays[i].dtype)) * norm;

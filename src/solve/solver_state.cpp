@@ -46,12 +46,12 @@ double weight_of(index_t place) {
 }
 
 template <class R>
-Fingerprint fingerprint_of(const StateArray& array) {
+ArrayFingerprint fingerprint_of(const StateArray& array) {
   const index_t parts = size_of(array.dtype) / index_t{sizeof(R)};
   const HostCopy host(array.data, array.layout.device(),
                       array.layout.local_count() * size_of(array.dtype));
   const auto* values = reinterpret_cast<const R*>(host.data());
-  Fingerprint fingerprint;
+  ArrayFingerprint fingerprint;
   for_each_run(
       array.layout.shape(), array.layout.box(), [&](index_t place, index_t first, index_t count) {
         for (index_t i = 0; i < count * parts; ++i) {
@@ -130,18 +130,19 @@ std::uint64_t partition_hash(const std::vector<StateArray>& arrays) {
   return result;
 }
 
-std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays) {
+std::vector<ArrayFingerprint> fingerprints_of(const Comm& comm,
+                                              const std::vector<StateArray>& arrays) {
   std::vector<double> sums;
   for (const StateArray& array : arrays) {
     const bool is_single = array.dtype == DType::f32 || array.dtype == DType::c64;
-    Fingerprint mine;
+    ArrayFingerprint mine;
     if (array.counts_here())
       mine = is_single ? fingerprint_of<float>(array) : fingerprint_of<double>(array);
     sums.push_back(mine.norm);
     sums.push_back(mine.sum);
   }
   comm.allreduce(sums);
-  std::vector<Fingerprint> all;
+  std::vector<ArrayFingerprint> all;
   for (std::size_t i = 0; i < sums.size(); i += 2) {
     all.push_back({.norm = std::sqrt(sums[i]), .sum = sums[i + 1]});
   }

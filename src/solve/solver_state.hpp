@@ -68,12 +68,13 @@ std::uint64_t partition_hash(const std::vector<StateArray>& arrays);
 
 /// Identifies an array up to rounding, independent of its partition: its norm, and the sum of its
 /// elements with weights that depend on their position.
-struct Fingerprint {
+struct ArrayFingerprint {
   double norm = 0;
   double sum = 0;
 };
 /// Collective.
-std::vector<Fingerprint> fingerprints_of(const Comm& comm, const std::vector<StateArray>& arrays);
+std::vector<ArrayFingerprint> fingerprints_of(const Comm& comm,
+                                              const std::vector<StateArray>& arrays);
 
 /// A checksum of words of 4 or 8 bytes that depends on their position. The checksums of parts can
 /// be added in any order.

@@ -10,13 +10,15 @@
 #include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
+#include "core/at.hpp"
 
 #include <algorithm>
 
 namespace weft {
-namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
+using detail::at;
+
+namespace {
 
 template <Scalar T>
 class Halo final : public OperatorNode<T> {

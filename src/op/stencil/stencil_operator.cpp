@@ -3,6 +3,7 @@
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
+#include "core/at.hpp"
 #include "op/stencil/stencil_kernels.hpp"
 #include "op/to_device.hpp"
 
@@ -13,8 +14,6 @@ namespace weft::detail {
 namespace {
 
 static_assert(reach == kernels::stencil_reach);
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 template <Scalar T>
 ConstArrayView<T> part_of(const ConstArrayView<T>& x, int part) {
