@@ -10,12 +10,9 @@
 namespace weft {
 
 using detail::at;
+using detail::require_rank;
 
 namespace {
-
-void require_rank(int rank, int ranks, const char* where) {
-  require(rank >= 0 && rank < ranks, "{}: rank {} is not one of the {} ranks", where, rank, ranks);
-}
 
 /// Gives each prime factor of `ranks`, largest first, to the axis whose parts are longest so far.
 Index compact_grid(const Shape& shape, int ranks) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weft/array/layout.hpp>
+#include <weft/core/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,14 @@
 // The shared state of layouts, for the files that build and read it.
 
 namespace weft {
+namespace detail {
+
+/// `where` is the function that got the rank.
+inline void require_rank(int rank, int ranks, const char* where) {
+  require(rank >= 0 && rank < ranks, "{}: rank {} is not one of the {} ranks", where, rank, ranks);
+}
+
+}  // namespace detail
 
 /// How the ranks of a group divide the array.
 struct LayoutRecipe {

@@ -12,12 +12,9 @@
 namespace weft {
 
 using detail::at;
+using detail::require_rank;
 
 namespace {
-
-void require_rank(int rank, int ranks, const char* where) {
-  require(rank >= 0 && rank < ranks, "{}: rank {} is not one of the {} ranks", where, rank, ranks);
-}
 
 /// The first few of a list of numbers, one for each rank.
 template <class T>
