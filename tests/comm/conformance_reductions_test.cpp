@@ -244,7 +244,7 @@ TEST(ConformanceFloats, are_added_in_rank_order) {
 }
 
 TEST(ConformanceFloats, give_the_same_bits_on_all_ranks) {
-  if (world() == World::mpi) GTEST_SKIP() << "MPI does not guarantee it";
+  if (world() == World::mpi) GTEST_SKIP() << "MPI does not guarantee equal bits on all ranks";
   on_ranks([](Comm comm) {
     for (const index_t count : {3, 5000}) {
       std::vector<std::complex<float>> data;
