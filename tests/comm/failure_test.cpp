@@ -193,9 +193,9 @@ TEST_F(Failure, ends_a_batch) {
   expect_all_leave([](Comm comm) {
     const std::vector<int> out(10);
     std::vector<int> in(10);
-    MessageBatch group(comm);
-    for (int peer = 0; peer < comm.size(); ++peer) group.send(out, peer).recv(in, peer);
-    group.run();
+    MessageBatch batch(comm);
+    for (int peer = 0; peer < comm.size(); ++peer) batch.send(out, peer).recv(in, peer);
+    batch.run();
   });
 }
 
