@@ -5,6 +5,9 @@
 #include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
+#include "comm/thread_transport.hpp"
+#include "support/operator_new.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,6 +16,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -111,9 +115,9 @@ std::vector<Named> waits() {
        [=](const Comm& comm) {
          const std::vector<int> out(10);
          std::vector<int> in(10);
-         MessageBatch group(comm);
-         group.send(out, last(comm)).recv(in, last(comm));
-         group.run();
+         MessageBatch batch(comm);
+         batch.send(out, last(comm)).recv(in, last(comm));
+         batch.run();
        }},
       {"split", [](const Comm& comm) { static_cast<void>(comm.split(0)); }},
       {"agree", [](const Comm& comm) { comm.agree(); }},
@@ -144,12 +148,12 @@ TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
     const Request sending = comm.start_send(out, 0);
     throw Boom("the disk is full");
   };
-  const Call exchange_in_a_group = [](const Comm& comm) {
+  const Call exchange_in_a_batch = [](const Comm& comm) {
     std::vector<double> in(100);
     const std::vector<double> out(100);
-    MessageBatch group(comm);
-    group.send(out, 0).recv(in, 0);
-    group.start();
+    MessageBatch batch(comm);
+    batch.send(out, 0).recv(in, 0);
+    batch.start();
     throw Boom("the disk is full");
   };
   struct Beginning {
@@ -158,7 +162,7 @@ TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
   };
   for (const auto& [begin, messages] :
        {Beginning{reduce_some(1), false}, Beginning{reduce_some(10'000), false},
-        Beginning{exchange, true}, Beginning{exchange_in_a_group, true}}) {
+        Beginning{exchange, true}, Beginning{exchange_in_a_batch, true}}) {
     for (const Named& wait : waits()) {
       // A message that does not match it.
       const std::string name = wait.name;
@@ -259,6 +263,26 @@ TEST(ThreadFailure, caught_by_a_rank_without_further_calls_does_not_block_others
                            }),
                CommError);
   EXPECT_LT(seconds, 2.0);
+}
+
+// Memory
+
+TEST(ThreadFailure, to_allocate_a_receive_does_not_change_the_queue) {
+  if (!replaces_operator_new) GTEST_SKIP() << "sanitizers replace operator new";
+  detail::ExpectedMessages queue;
+  bool failed = false;
+  set_allocation_hook([] { throw std::bad_alloc(); });
+  try {
+    for (int i = 0; i < 100; ++i) queue.push({});
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  set_allocation_hook(nullptr);
+  EXPECT_TRUE(failed);
+  const std::uint64_t before = queue.begun;
+  queue.push({});
+  EXPECT_EQ(queue.begun, before + 1);
+  EXPECT_EQ(before, 4U) << "the capacity that is allocated at construction";
 }
 
 // Requests that fail without being waited for
