@@ -169,6 +169,10 @@ Request all_to_all(const State& state, ConstBufferRef in, const Parts& sent, Buf
   require_parts(*state, received, out, "out", "all_to_all");
   require_no_overlap(in, out, nullptr, "all_to_all");
   verify_all_to_all(*state, in, sent, received);
+  const int self = state->rank();
+  require(sent.count(self) == received.count(self),
+          "Comm::all_to_all: rank {} sends {} elements to itself, but expects {}", self,
+          sent.count(self), received.count(self));
   return issue_call(state,
                     {.kind = CallKind::all_to_all,
                      .traffic = messages_of(*state, sent, in.dtype),
