@@ -359,7 +359,7 @@ TEST(Inversion, rejects_mismatched_arguments) {
     refused({four, five, "preconditioner"},
             [&] { regularized_inversion(a, y, one, {}, {.preconditioner = does_not}); });
 
-    refused({"preconditioned_inversion", four, five, "P gives"},
+    refused({"preconditioned_inversion", four, five, "P returns"},
             [&] { preconditioned_inversion(a, y, does_not); });
     refused({nine, five, "y is"}, [&] { preconditioned_inversion(a, other, fits); });
     refused({four, five, "p0"}, [&] { preconditioned_inversion(a, y, fits, {}, {.p0 = other}); });
