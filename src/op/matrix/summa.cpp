@@ -103,16 +103,16 @@ class Summa final : public OperatorNode<T> {
     const T* mine = matrix_.data() + panel.first_column;
     if (!has_peers(row_comm_)) return {mine, row};
     const bool is_root = panel.column == column_;
-    const bool is_contiguous = is_root && panel.width == row;
-    if (is_root && !is_contiguous) {
+    const bool is_whole_block = is_root && panel.width == row;
+    if (is_root && !is_whole_block) {
       dispatch(matrix_.device(), [&](auto device) {
         kernels::copy_box(device, Shape{rows_, panel.width}, kernel_cast(mine), Index{row, 1},
                           kernel_cast(matrix_panel_.data()), Index{panel.width, 1});
       });
     }
-    const T* from = is_contiguous ? mine : matrix_panel_.data();
+    const T* from = is_whole_block ? mine : matrix_panel_.data();
     broadcast(row_comm_, from, matrix_panel_.data(), rows_ * panel.width, panel.column);
-    return {is_root ? from : matrix_panel_.data(), panel.width};
+    return {from, panel.width};
   }
   const T* broadcast_rows(const Panel& panel, const ConstArrayView<T>& x) const {
     const T* mine = x.data() + panel.first_row * columns_;
