@@ -49,6 +49,7 @@ class Transport {
   virtual std::shared_ptr<Transport> split(int color, int key) = 0;
 
   virtual Ticket barrier(CallMode mode) = 0;
+  /// The root's data is only read.
   virtual Ticket broadcast(BufferRef data, int root, CallMode mode) = 0;
   virtual Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) = 0;
   virtual Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) = 0;

@@ -62,6 +62,8 @@ class Comm {
 
   void barrier() const;
   void broadcast(BufferRef data, int root) const;
+  /// Reads `in` on the root only, and writes `out` on the other ranks only.
+  void broadcast(ConstBufferRef in, BufferRef out, int root) const;
   void allreduce(ConstBufferRef in, BufferRef out, ReduceOp op = ReduceOp::sum) const;
   void allreduce(BufferRef data, ReduceOp op = ReduceOp::sum) const { allreduce(data, data, op); }
   /// Writes `out` only on the root.
