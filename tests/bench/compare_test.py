@@ -237,7 +237,9 @@ class Render(unittest.TestCase):
             self.row(family="collectives", peer="mpi", ratio=0.7),
         ]
         lines = "\n".join(page_parts.summary(rows))
-        self.assertIn("slower in 1 of 3 rows; 1 of these", lines)
+        self.assertIn("slower in 1 of 3 rows; all of these are single MPI", lines)
+        lines = "\n".join(page_parts.summary([*rows, self.row(ratio=0.5)]))
+        self.assertIn("slower in 2 of 4 rows; 1 of these are single MPI", lines)
 
     def test_a_benchmark_over_its_target_is_marked(self):
         rows = [
