@@ -24,7 +24,7 @@ class ForEach : public testing::TestWithParam<int> {
   void TearDown() override { use_threads(1); }
 };
 
-/// Visits of each index, and what else was visited in `extra`.
+/// Whether each index was visited exactly once.
 bool once_each(const std::vector<int>& visits) {
   return std::all_of(visits.begin(), visits.end(), [](int n) { return n == 1; });
 }
