@@ -22,6 +22,7 @@ import own_benchmarks  # noqa: E402
 import page_parts  # noqa: E402
 import reasons  # noqa: E402
 import render  # noqa: E402
+import sides  # noqa: E402
 
 WEFT_SIDE = ""
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
@@ -136,6 +137,12 @@ class Guard(unittest.TestCase):
         error = {"id": "y", "ranks": 2, "peer": "petsc", "error": "answers differ"}
         expected = {"x, 2 ranks vs petsc": (2.0, 0.25)}
         self.assertEqual(guard.speeds_of_compare({"rows": [row, error]}), expected)
+
+
+class Results(unittest.TestCase):
+    def test_quick_runs_keep_the_committed_results(self):
+        self.assertEqual(sides.results_file("compare.json", False), ROOT / "bench/results/compare.json")
+        self.assertFalse(sides.results_file("compare.json", True).is_relative_to(ROOT / "bench"))
 
 
 class Render(unittest.TestCase):
