@@ -74,7 +74,7 @@ void make_seeds(const std::string& folder) {
   }
 }
 
-/// Copies of the good ones are gone on from.
+/// Checks that solvers resume from copies of the good seeds.
 int check_seeds(const std::string& folder) {
   std::string copy = (fs::temp_directory_path() / "weft-seed-XXXXXX").string();
   if (mkdtemp(copy.data()) == nullptr) return 1;
