@@ -1,8 +1,8 @@
 #include "array/layout_node.hpp"
 
-#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
+#include "array/balanced_splits.hpp"
 #include "core/at.hpp"
 
 #include <algorithm>
@@ -54,14 +54,6 @@ std::vector<index_t> splits_of_extents(const LayoutRecipe& recipe, const std::ve
 }
 
 }  // namespace
-
-std::vector<index_t> balanced_splits(index_t n, index_t parts) {
-  std::vector<index_t> splits;
-  for (index_t part = 0; part <= parts; ++part) {
-    splits.push_back(part * (n / parts) + std::min(part, n % parts));
-  }
-  return splits;
-}
 
 Index LayoutRecipe::grid_for(const Shape& shape, std::size_t group, int ranks) const {
   Index cells = Index::filled(shape.ndim(), 1);

@@ -2,7 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include "array/balanced_splits.hpp"
 #include "array/layout_node.hpp"
+#include "array/layout_queries.hpp"
 #include "core/at.hpp"
 #include "core/hash.hpp"
 
@@ -24,7 +26,7 @@ using Node = LayoutBuilder::Node;
 void require_same_groups(const Layout& layout, const std::vector<int>& names,
                          const std::vector<index_t>& extents) {
   detail::Hash hash;
-  hash.add(layout.hash());
+  hash.add(detail::hash_of(layout));
   for (const int name : names) hash.add(name);
   for (const index_t extent : extents) hash.add(extent);
   layout.comm().agree_on(hash.value(), [&] {
@@ -198,7 +200,7 @@ Layout recut(const Layout& layout, int axis,
 
 Layout recut_evenly(const Layout& layout, int axis, index_t extent) {
   return recut(layout, axis, [extent](std::span<const index_t> splits) {
-    return balanced_splits(extent, std::ssize(splits) - 1);
+    return detail::balanced_splits(extent, std::ssize(splits) - 1);
   });
 }
 

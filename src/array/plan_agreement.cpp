@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "array/layout_node.hpp"
+#include "array/layout_queries.hpp"
 #include "core/hash.hpp"
 
 #include <string>
@@ -33,7 +35,7 @@ void agree_on_plan(const char* who, std::initializer_list<const Layout*> layouts
   if (comm.size() == 1) return;
   Hash hash;
   hash.add(std::string_view(who)).add(static_cast<int>(dtype)).add(options);
-  for (const Layout* layout : layouts) hash.add(layout->hash());
+  for (const Layout* layout : layouts) hash.add(hash_of(*layout));
   comm.agree_on(hash.value(), [&] {
     std::string text;
     for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + to_string(*layout);
