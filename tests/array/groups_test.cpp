@@ -201,6 +201,27 @@ TEST(Groups, do_not_wait_for_others) {
   });
 }
 
+// The parts have the same groups, but each has communicators of its own.
+TEST(Groups, of_parts_may_be_formed_separately) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(true);
+    const auto parts = [&](int axis) {
+      const Layout layout = Layout::scatter(comm, {6, 5}, axis);
+      return Layout::stack({layout.within(first_alone(comm.size())),
+                            Layout::stack({layout.within(first_alone(comm.size()))})});
+    };
+    const Layout rows = parts(0);
+    const Layout columns = parts(1);
+    const auto x = make_array<double>(rows);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      expect_elements(x.redistribute(columns), local_values<double>(columns));
+      const std::vector<double> all = global_values<double>(rows);
+      EXPECT_EQ(sum(x), std::accumulate(all.begin(), all.end(), 0.0));
+      EXPECT_EQ(comm.allreduce(1), comm.size());
+    }
+  });
+}
+
 // Sums overflow in one group only: the groups must not wait for each other.
 TEST(Groups, may_differ_in_overflow) {
   on_ranks([](Comm comm) {
