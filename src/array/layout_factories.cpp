@@ -167,8 +167,11 @@ Layout Layout::stack(std::vector<Layout> parts) {
             to_string(parts.front().device()), to_string(part.device()));
   }
   auto node = std::make_shared<Node>(parts.front().comm(), parts.front().device());
-  index_t offset = 0;
+  index_t total = 0;
+  index_t offset = 0;  // at most the total
   for (const Layout& part : parts) {
+    require(!__builtin_add_overflow(total, part.count(), &total),
+            "Layout::stack: the number of elements exceeds 64 bits");
     node->part_offsets.push_back(offset);
     offset += part.local_count();
   }
