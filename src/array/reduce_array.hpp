@@ -90,12 +90,14 @@ A reduce_array(const Layout& layout, A identity, ReduceOp op, Combine combine, L
   return total;
 }
 
-/// With WEFT_CHECK=1, checks that ranks reduce the same array and have equal replicas of it.
-template <Scalar T>
-void verify_if_checking(const char* who, const ConstArrayView<T>& x) {
+/// With WEFT_CHECK=1, checks that ranks reduce arrays of the same layout and have equal replicas of
+/// each.
+template <Scalar T, std::same_as<ConstArrayView<T>>... More>
+void verify_if_checking(const char* who, const ConstArrayView<T>& x, const More&... more) {
   if (!x.comm().checks_calls()) return;
   agree_on_plan(who, {&x.layout()}, dtype_of<T>);
   verify_replicas(x);
+  (verify_replicas(more), ...);
 }
 
 }  // namespace weft::detail
