@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace weft {
 
@@ -35,11 +36,12 @@ void require_same_groups(const Layout& layout, const std::vector<int>& names,
   });
 }
 
-/// Renames groups to 0, 1, 2, ... in the order of their first ranks.
-std::vector<int> numbered(std::span<const int> groups) {
-  std::map<int, int> number;
+/// Renames the groups, one for each rank, to 0, 1, 2, ... in the order of their first ranks.
+template <class Groups>
+std::vector<int> numbered(const Groups& groups) {
+  std::map<typename Groups::value_type, int> number;
   std::vector<int> result;
-  for (const int group : groups) {
+  for (const auto& group : groups) {
     result.push_back(number.try_emplace(group, static_cast<int>(number.size())).first->second);
   }
   return result;
@@ -58,7 +60,9 @@ Layout regrouped(const Layout& layout, std::span<const int> groups,
   LayoutRecipe recipe = LayoutBuilder::node(layout).recipe;
   require(extents.empty() || (extents.size() == at(layout.comm().size()) &&
                               recipe.kind == LayoutRecipe::Kind::scatter),
-          "Layout::within: {} extents given for {}", extents.size(), to_string(layout));
+          "Layout::within: {} extents given for {}; extents are for layouts that are cut along one "
+          "axis, one for each rank",
+          extents.size(), to_string(layout));
   recipe.grids.clear();
   recipe.splits.clear();
   recipe.extents = extents;
@@ -71,15 +75,14 @@ Layout regrouped(const Layout& layout, std::span<const int> groups,
 /// result. Groups may differ in the number of places, so that nothing here may be collective over
 /// all of them.
 struct ReducedBricks {
-  ReducedBricks(const Layout& layout, int axis)
-      : recipe(LayoutBuilder::node(layout).recipe), groups(at(layout.comm().size())) {
+  ReducedBricks(const Layout& layout, int axis) : recipe(LayoutBuilder::node(layout).recipe) {
     const Node& node = LayoutBuilder::node(layout);
     const int ranks = layout.comm().size();
+    std::vector<std::pair<int, index_t>> groups_and_places;
     for (int rank = 0; rank < ranks; ++rank) {
-      groups[at(rank)] =
-          node.groups[at(rank)] * ranks + static_cast<int>(layout.coordinates(rank)[axis]);
+      groups_and_places.emplace_back(node.groups[at(rank)], layout.coordinates(rank)[axis]);
     }
-    groups = numbered(groups);
+    groups = numbered(groups_and_places);
     const auto group_count = at(1 + *std::max_element(groups.begin(), groups.end()));
     recipe.grids.assign(group_count, {});
     recipe.splits.assign(group_count, {});
