@@ -312,7 +312,7 @@ TEST(HaloExchange, ranks_agree_on_the_axes_that_are_read_directly) {
   on_ranks([](Comm comm) {
     // Parts differ in their extents, so that planes are at different places in array and message.
     std::vector<index_t> extents;
-    for (int rank = 0; rank < comm.size(); ++rank) extents.push_back(2 + rank % 3);
+    for (int rank = 0; rank < comm.size(); ++rank) extents.push_back(3 + rank % 3);
     const index_t n = std::accumulate(extents.begin(), extents.end(), index_t{0});
     const std::vector<Layout> layouts = {
         Layout::scatter(comm, {n, 5}, 0, extents), Layout::scatter(comm, {5, n}, 1, extents),
