@@ -2,7 +2,9 @@
 // suite tests the rest.
 
 #include <weft/comm/comm.hpp>
+#include <weft/core/buffer.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
 
 #include "comm/mpi_library.hpp"
 #include "support/operator_new.hpp"
@@ -377,6 +379,22 @@ TEST(MpiRequests, that_receive_can_be_abandoned_and_their_memory_reused) {
     EXPECT_EQ(first.id & 0xffffffffU, second.id & 0xffffffffU);
     EXPECT_NE(first.id, second.id);
     EXPECT_TRUE(transport->test(second)) << "it has ended";
+  });
+}
+
+TEST(MpiStaging, of_a_broadcast_reads_device_memory_on_the_root_only) {
+  on_mpi(std::numeric_limits<int>::max(), [](const Comm& world) {
+    for (int root = 0; root < world.size(); ++root) {
+      Numbers now = values(world.rank(), 100);
+      const std::size_t bytes = now.size() * sizeof(now[0]);
+      Buffer<std::int64_t> data(100, Device::debug());
+      copy_bytes(data.data(), data.device(), now.data(), Device::cpu(), bytes);
+      const index_t before = Stream::host_waits();
+      world.broadcast(data, root);
+      EXPECT_EQ(Stream::host_waits() - before, world.rank() == root ? 1 : 0);
+      copy_bytes(now.data(), Device::cpu(), data.data(), data.device(), bytes);
+      EXPECT_EQ(now, values(root, 100));
+    }
   });
 }
 
