@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -444,6 +445,13 @@ TEST(HaloExchange, throws_on_all_ranks) {
     EXPECT_THROW(Halo(layout, {{1, 1}, {1, 1}, {1, 1}}), ArgumentError);
     EXPECT_THROW(Halo(layout, {{-1, 0}, {0, 0}}), ArgumentError);
     EXPECT_THROW(Halo(Layout::stack({layout}), {{1, 1}}), ArgumentError);
+
+    // An empty axis has no limit but that of the numbers.
+    constexpr index_t huge = std::numeric_limits<index_t>::max();
+    const Layout empty = Layout::scatter(comm, {0, 5});
+    EXPECT_NO_THROW(Halo(empty, {{3, 2}, {1, 1}}));
+    EXPECT_THROW(Halo(empty, {{huge, 1}, {1, 1}}), ArgumentError);
+    EXPECT_THROW(Halo(Layout::scatter(comm, {huge}), {{1, 0}}), ArgumentError);
 
     Halo halo(layout, {{1, 1}, {1, 1}});
     auto x = make_array<double>(layout);
