@@ -10,7 +10,7 @@ MINUTES ?= 30# for faults
 COMPARE ?=# options for compare: --quick, --only FAMILY; see bench/compare/compare.py --help
 
 cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh'
-linted_files = find apps examples src -name '*.cpp'
+linted_files = '/(apps|examples|src)/.*\.(cpp|cxx)$$'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # packages must be installed before a build, also with make -j
@@ -75,9 +75,11 @@ check-format: ## Check formatting and includes
 	$(cxx_files) | xargs $(CLANG_FORMAT) --dry-run -Werror
 	scripts/check-includes
 
+# clang-tidy reads each header once for several sources, and for one CPU level. Only the generated files include sources.
 lint: setup check-format ## Check formatting, includes and clang-tidy
-	cmake --preset release
-	$(linted_files) | xargs -n 1 -P $(JOBS) $(CLANG_TIDY) -p build/release --quiet
+	@scripts/setup clang
+	cmake --preset lint
+	run-$(CLANG_TIDY) -p build/lint -quiet -j $(JOBS) -checks=-bugprone-suspicious-include $(linted_files)
 
 docs: ## Generate the reference in build/docs/html
 	@scripts/setup docs

@@ -37,7 +37,7 @@ struct Row {
 
 /// The overhead over the bare call is reported in microseconds for messages below this size, and as
 /// a ratio for others.
-inline constexpr index_t large_bytes = 64 * 1024;
+inline constexpr index_t large_bytes = index_t{64} << 10;
 
 struct Summary {
   index_t wrong = 0;

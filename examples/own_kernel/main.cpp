@@ -25,7 +25,7 @@ void taper(DistributedArray<double>& x, int axis, index_t ramp) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return launch(argc, argv, [](Comm world) {
+  return launch(argc, argv, [](const Comm& world) {
     DistributedArray<double> x(Layout::scatter(world, {1000, 8}));
     x.fill(1.0);
     taper(x, 0, 10);

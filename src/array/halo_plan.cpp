@@ -120,9 +120,8 @@ bool HaloPass::fills_a_side(const HaloMessage& message) const {
          message.runs[0].length == ghost_shape(message.runs[0].side)[axis];
 }
 
-HaloPlan::HaloPlan(const Layout& on_layout, std::vector<AxisPadding> of_widths,
-                   HaloOptions with_options)
-    : layout(on_layout), widths(std::move(of_widths)), options(with_options) {
+HaloPlan::HaloPlan(Layout on_layout, std::vector<AxisPadding> of_widths, HaloOptions with_options)
+    : layout(std::move(on_layout)), widths(std::move(of_widths)), options(with_options) {
   check_halo(layout.shape(), widths, options.boundary, "HaloExchange");
   local = layout.box().shape;
   for (int axis = 0; axis < layout.ndim(); ++axis) passes.push_back(make_pass(axis));

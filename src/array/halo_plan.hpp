@@ -72,7 +72,7 @@ struct HaloPass {
 
 struct HaloPlan {
   /// The layout must be the same on all ranks of a group, as must the widths and options.
-  HaloPlan(const Layout& on_layout, std::vector<AxisPadding> of_widths, HaloOptions with_options);
+  HaloPlan(Layout on_layout, std::vector<AxisPadding> of_widths, HaloOptions with_options);
 
   Layout layout;
   std::vector<AxisPadding> widths;

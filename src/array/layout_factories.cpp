@@ -92,7 +92,7 @@ Layout detail::LayoutBuilder::make(const Comm& comm, const Shape& shape, const L
       plan.splits[at(recipe.axis)] = splits_of_extents(recipe, plan.members, shape);
     }
   }
-  const Layout layout(node);
+  Layout layout(node);
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Index cell = layout.coordinates(rank);
     const Node::GroupPlan& plan = node->plan(rank);

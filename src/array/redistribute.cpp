@@ -45,11 +45,10 @@ bool is_one_run(const Box& part, const Box& box) {
 bool moves_between_ranks(const Layout& source, const std::vector<int>& group,
                          const Layout& target) {
   if (source.is_replicated() || group.size() == 1) return false;
-  for (const int rank : group) {
+  return std::any_of(group.begin(), group.end(), [&](int rank) {
     const Box& box = target.box(rank);
-    if (intersect(source.box(rank), box).shape.count() != box.shape.count()) return true;
-  }
-  return false;
+    return intersect(source.box(rank), box).shape.count() != box.shape.count();
+  });
 }
 
 }  // namespace

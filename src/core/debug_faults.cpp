@@ -90,6 +90,7 @@ Access access_of([[maybe_unused]] const void* context) {
   Access access;
 #if defined(__x86_64__)
   const mcontext_t& state = static_cast<const ucontext_t*>(context)->uc_mcontext;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): only printed
   access.instruction = reinterpret_cast<void*>(state.gregs[REG_RIP]);
   access.verb = (state.gregs[REG_ERR] & 2) != 0 ? "writes" : "reads";
 #elif defined(__aarch64__)

@@ -39,9 +39,9 @@ std::string_view to_string(DeviceKind kind) {
 }
 
 std::string to_string(Device device) {
-  const std::string kind(to_string(device.kind));
-  if (device.kind != DeviceKind::cuda) return kind;
-  return fmt::format("{}:{}", kind, device.ordinal);
+  const std::string_view kind = to_string(device.kind);
+  return device.kind == DeviceKind::cuda ? fmt::format("{}:{}", kind, device.ordinal)
+                                         : std::string(kind);
 }
 
 int device_count(DeviceKind kind) {

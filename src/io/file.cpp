@@ -167,9 +167,9 @@ ResolvedPath resolve_path(const std::string& path) {
       return {at, true};
     }
     const std::string target = link_target(at);
-    const std::size_t folder = at.rfind('/');
-    at = target.starts_with('/') || folder == std::string::npos ? target
-                                                                : at.substr(0, folder + 1) + target;
+    // Relative to the folder of the link.
+    at.resize(target.starts_with('/') ? 0 : at.rfind('/') + 1);
+    at += target;
   }
   errno = ELOOP;
   fail_call("follow the symbolic link", path, "check its target");

@@ -53,8 +53,8 @@ class LocalView {
     return last;
   }
   template <int axis, std::same_as<index_t>... Rest>
-  constexpr index_t offset_of(index_t first, index_t second, Rest... rest) const {
-    return first * strides_[axis] + offset_of<axis + 1>(second, rest...);
+  constexpr index_t offset_of(index_t index, index_t next, Rest... rest) const {
+    return index * strides_[axis] + offset_of<axis + 1>(next, rest...);
   }
 
   T* data_;

@@ -17,8 +17,7 @@ struct Update {
   T alpha;
   T beta;
 
-  Update(Coefficient<T> alpha_ = 1, Coefficient<T> beta_ = 0)
-      : alpha(alpha_.value), beta(beta_.value) {}
+  Update(Coefficient<T> a = 1, Coefficient<T> b = 0) : alpha(a.value), beta(b.value) {}
   /// y = A x: alpha = 1 and beta = 0.
   bool is_plain() const { return alpha == T{1} && beta == T{}; }
 };

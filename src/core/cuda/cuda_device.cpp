@@ -52,7 +52,7 @@ void keep_freed_memory(int ordinal) {
 ThreadDevice make_thread_device(int ordinal) {
   ThreadDevice made;
   made.stream = new_stream();
-  const auto stream = static_cast<cudaStream_t>(made.stream.get());
+  auto* const stream = static_cast<cudaStream_t>(made.stream.get());
   constexpr std::size_t bytes = cuda_partial_bytes + counter_bytes + scalar_scratch_bytes;
   cuda_check(cudaMalloc(&made.scratch, bytes), "cudaMalloc");
   cuda_check(cudaMemsetAsync(made.scratch, 0, bytes, stream), "cudaMemsetAsync");

@@ -150,8 +150,8 @@ class RowLoop {
     copy_non_temporal(values + end, length_ - end, y + end);
   }
   /// Weights are real, so that complex elements are computed as pairs of reals.
-  static index_t reals(index_t elements) {
-    return elements * static_cast<index_t>(sizeof(T) / sizeof(RealOf<T>));
+  static constexpr index_t reals(index_t elements) {
+    return std::is_same_v<T, RealOf<T>> ? elements : 2 * elements;
   }
   static RealOf<T>* real(T* y) { return reinterpret_cast<RealOf<T>*>(y); }
 

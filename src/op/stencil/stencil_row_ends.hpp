@@ -54,7 +54,7 @@ class RowEnds {
 
  private:
   // With more points at the ends, taps are looked up for every point.
-  static constexpr index_t max_points = 2 * stencil_width;
+  static constexpr index_t max_points = index_t{2} * stencil_width;
 
   struct Tap {
     const T* from;  // in row 0
