@@ -58,6 +58,12 @@ RouteRequest to_route(std::string_view name, std::string_view text) {
   refuse_value(name, "auto, nccl, mpi, staged or none", text);
 }
 
+int to_ranks(std::string_view name, std::string_view text) {
+  const auto ranks = to_number<int>(text);
+  if (!ranks || *ranks < 1) refuse_value(name, "a positive number of ranks", text);
+  return *ranks;
+}
+
 CpuLevel to_level(std::string_view name, std::string_view text) {
   if (text == "v2") return CpuLevel::v2;
   if (text == "v3") return CpuLevel::v3;
@@ -96,6 +102,14 @@ constexpr Variable variables[] = {
     {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), nccl, mpi, staged, none",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.device_comm = to_route(name, text);
+     }},
+    {"WEFT_FAST", "0|1", "0: no shared memory between processes (default 1)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.fast = to_switch(name, text);
+     }},
+    {"WEFT_NODE_RANKS", "N", "for tests: as if each host had N ranks (default: ask the system)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.node_ranks = to_ranks(name, text);
      }},
     {"WEFT_GPUS", "N,N,...", "GPU of each rank of a host (default: in turn)",
      [](Settings& to, std::string_view name, std::string_view text) {

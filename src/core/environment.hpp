@@ -28,6 +28,10 @@ struct Settings {
   std::chrono::duration<double> timeout{300};
   /// WEFT_DEVICE_COMM
   RouteRequest device_comm = RouteRequest::automatic;
+  /// WEFT_FAST
+  bool fast = true;
+  /// WEFT_NODE_RANKS: treat consecutive ranks as hosts of this many ranks; 0: ask the system.
+  int node_ranks = 0;
   /// WEFT_GPUS: the GPU of each rank of a host. Empty: ranks take GPUs in turn.
   std::vector<int> gpus;
   /// WEFT_ISA. `any`: the highest level that is available.
