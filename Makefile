@@ -13,6 +13,7 @@ cxx_files = find apps bench examples include src tests -name '*.[ch]pp' -o -name
 linted_files = find apps examples src -name '*.cpp'
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL: # packages must be installed before a build, also with make -j
 .PHONY: help setup demo test install faults gpu-check bench compare compare-gpu bench-guard format check-format lint docs sanitize test-mpich clean
 
 help: ## List the targets

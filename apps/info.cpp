@@ -13,12 +13,14 @@ namespace {
 
 Fact route_fact(const Comm& world, Device device) {
   const Route route = world.on(device).route(device);
-  return {"travel", to_string(device) + " arrays", fmt::format("{}: {}", route.name, route.reason)};
+  return {"communication", to_string(device) + " arrays",
+          fmt::format("{}: {}", route.name, route.reason)};
 }
 
 std::vector<Fact> all_facts(const Comm& world) {
   std::vector<Fact> facts = system_facts();
-  facts.push_back({"travel", "ranks", fmt::format("{} on {}", world.size(), world.transport())});
+  facts.push_back(
+      {"communication", "ranks", fmt::format("{} on {}", world.size(), world.transport())});
   facts.push_back(route_fact(world, Device::cpu()));
   Device device = world.device();
   const bool all_have_gpus = world.allreduce(device_count(DeviceKind::cuda), ReduceOp::min) > 0;

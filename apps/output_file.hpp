@@ -14,8 +14,8 @@ enum class Target {
   anything,
 };
 
-/// Checks on rank 0 that a file can be written, without changing the file system. Collective: all
-/// ranks throw if it cannot.
+/// Checks on rank 0 that a file can be written, and leaves the file system as it was. Collective:
+/// all ranks throw if it cannot.
 void require_writable(const Comm& world, const std::string& path, Target target);
 
 /// Writes `text` to `path` on rank 0. Collective: all ranks throw if that fails.

@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     const auto ours = thread_times();
     const auto theirs = mpi_times(argv[0]);
     if (theirs.empty()) {
-      fmt::print("no MPI here: nothing to compare with\n");
+      fmt::print("allreduce_bench: MPI is not available\n");
       return EXIT_SUCCESS;
     }
     for (const auto& [count, time] : ours) {

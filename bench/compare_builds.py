@@ -44,7 +44,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path, help="build folder that is measured")
     parser.add_argument("reference", type=Path, help="build folder that it is compared with")
-    parser.add_argument("--only", default="", help="rows of derivative_bench whose names contain this")
+    parser.add_argument(
+        "--only", default="", help="rows whose names contain this; derivative_bench and threads_bench select rows"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="runs of both (default 3)")
     parser.add_argument("--again", type=int, default=6, help="more runs for rows beyond the bar (default 6)")
     parser.add_argument("--bar", type=float, default=1.05, help="largest ratio allowed (default 1.05)")

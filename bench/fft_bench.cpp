@@ -81,9 +81,11 @@ double fftw_mpi_seconds(const std::string& program, bool transposed) {
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n 2 " + program +
       (transposed ? " --transposed" : " --natural");
   FILE* pipe = popen(command.c_str(), "r");
+  require(pipe != nullptr, "fft_bench: cannot start {}", command);
   double time = 0;
   const int read = std::fscanf(pipe, "%lf", &time);
-  return pclose(pipe) == 0 && read == 1 ? time : 0;
+  require(pclose(pipe) == 0 && read == 1, "fft_bench: {} failed", command);
+  return time;
 }
 
 bench::PairedTimes on_two_ranks(const std::string& program, bool transposed) {

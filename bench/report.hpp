@@ -11,10 +11,12 @@
 #include <omp.h>
 #endif
 
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::bench {
@@ -53,15 +55,30 @@ inline void use_threads([[maybe_unused]] int threads) {
 #endif
 }
 
-/// --only TEXT measures the rows whose names contain TEXT; --quick measures fewer rows.
+/// The options of a benchmark. Prints a usage message and ends the program if they are invalid.
 struct Options {
+  /// Measure the rows whose names contain this, and fewer rows. Only derivative_bench and
+  /// threads_bench select rows.
   std::string only;
   bool quick = false;
+  /// The file for the results; empty for none.
+  std::string json;
 
   Options(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
-      if (std::string(argv[i]) == "--quick") quick = true;
-      if (std::string(argv[i]) == "--only" && i + 1 < argc) only = argv[i + 1];
+      const std::string name = argv[i];
+      if (name == "--quick") {
+        quick = true;
+      } else if (name == "--only" && i + 1 < argc) {
+        only = argv[++i];
+      } else if (name == "--json" && i + 1 < argc) {
+        json = argv[++i];
+      } else {
+        const bool help = name == "--help";
+        fmt::print(help ? stdout : stderr, "usage: {} [--only TEXT] [--quick] [--json FILE]\n",
+                   argv[0]);
+        std::exit(help ? 0 : 2);
+      }
     }
   }
   bool has(const std::string& row) const { return row.find(only) != std::string::npos; }
@@ -70,10 +87,8 @@ struct Options {
 /// Prints rows as they are added, and writes them to the file given with --json at the end.
 class Report {
  public:
-  Report(int argc, char** argv, std::string title) : title_(std::move(title)) {
-    for (int i = 1; i + 1 < argc; ++i) {
-      if (std::string(argv[i]) == "--json") file_ = argv[i + 1];
-    }
+  Report(int argc, char** argv, std::string title)
+      : title_(std::move(title)), file_(Options(argc, argv).json) {
     fmt::print("{} ({} cores)\n{:<52}{:>12}{:>12}{:>9}{:>9}\n", title_,
                std::thread::hardware_concurrency(), "", "ours", "baseline", "ratio", "bar");
   }

@@ -35,7 +35,7 @@ double raw_axpy_dot(index_t n, double a, const double* x, double* y) {
   return sum;
 }
 
-// A stencil that a program writes by itself, through grids and through pointers; in the cache.
+// A user's stencil through LocalView and through pointers, on arrays that fit into the cache.
 
 void stencil(LocalView<const double> x, LocalView<double> y) {
   for (index_t i = 1; i + 1 < x.extent(0); ++i) {

@@ -1,5 +1,5 @@
-# Finds FFTW 3 in both precisions and defines FFTW::FFTW; and FFTW::OMP, which is the same with threads of OpenMP,
-# where that is found too. Looks where FFTW_ROOT is.
+# Finds FFTW 3 in both precisions and defines FFTW::FFTW and, if it is found with OpenMP threads, FFTW::OMP.
+# Searches FFTW_ROOT.
 find_path(FFTW_INCLUDE_DIR fftw3.h)
 find_library(FFTW_DOUBLE_LIBRARY fftw3)
 find_library(FFTW_FLOAT_LIBRARY fftw3f)

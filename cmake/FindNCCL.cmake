@@ -1,4 +1,4 @@
-# Finds NCCL and defines NCCL::NCCL and NCCL_VERSION. Looks where NCCL_ROOT and the CUDA toolkit are.
+# Finds NCCL and defines NCCL::NCCL and NCCL_VERSION. Searches NCCL_ROOT and the CUDA toolkit.
 find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib
                                      ${CUDAToolkit_LIBRARY_ROOT}/lib64)

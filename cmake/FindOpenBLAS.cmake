@@ -1,5 +1,5 @@
-# Finds OpenBLAS and defines OpenBLAS::OpenBLAS and OpenBLAS_VERSION. Looks where OpenBLAS_ROOT is, and,
-# since distributions let several builds of it live side by side, in folders of these names.
+# Finds OpenBLAS and defines OpenBLAS::OpenBLAS and OpenBLAS_VERSION. Searches OpenBLAS_ROOT,
+# and the folders below, in which distributions install several builds side by side.
 set(OpenBLAS_folders openblas openblas-pthread openblas-openmp openblas-serial)
 find_path(OpenBLAS_INCLUDE_DIR openblas_config.h PATH_SUFFIXES ${OpenBLAS_folders})
 find_library(OpenBLAS_LIBRARY openblas PATH_SUFFIXES ${OpenBLAS_folders})

@@ -1,6 +1,6 @@
-# Declares WEFT_CUDA, one of AUTO (use nvcc where it is found), ON (insist on it) and OFF, and sets
-# WEFT_WITH_CUDA and WEFT_WITH_NCCL to what came of it.
-set(WEFT_CUDA AUTO CACHE STRING "Compile the kernels for NVIDIA GPUs too: AUTO, ON or OFF")
+# Declares WEFT_CUDA, one of AUTO (use nvcc if it is found), ON (require it) and OFF, and sets
+# WEFT_WITH_CUDA and WEFT_WITH_NCCL to the result.
+set(WEFT_CUDA AUTO CACHE STRING "Also compile the kernels for NVIDIA GPUs: AUTO, ON or OFF")
 set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_WITH_CUDA OFF)
 set(WEFT_WITH_NCCL OFF)
@@ -19,9 +19,9 @@ if(NOT CMAKE_CUDA_COMPILER)
 endif()
 
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual) # and PTX for what comes after
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real 90-virtual) # and PTX for later GPUs
 endif()
-set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # one runtime in a process, whoever else brings it
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared) # other libraries of the process share it
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 set(WEFT_WITH_CUDA ON)

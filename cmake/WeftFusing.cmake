@@ -1,7 +1,7 @@
 # weft_fuses(<result> <flags>...)
 #
-# Whether the compiler fuses products with sums though it is told not to, as some versions of GCC do with complex
-# numbers. Also true if it does not know the flags.
+# Sets <result> to whether the compiler contracts products and sums despite -ffp-contract=off, as some versions of GCC
+# do with complex numbers. Also true if it does not know the flags.
 function(weft_fuses result)
   set(folder ${PROJECT_BINARY_DIR}/CMakeFiles/fusing)
   file(

@@ -1,5 +1,5 @@
-# Keeps GCC 12 from getting constants wrong, in the library and in what links it: see weft/core/compiler.hpp. (Without
-# AVX-512 it does so still where it tunes for processors that have it, as -march=native does.)
+# Adds the flags that keep GCC 12 from miscompiling constants, to the library and to its users: see
+# weft/core/compiler.hpp. They are also needed without AVX-512, if the compiler tunes for a processor that has it.
 function(weft_protect_from_gcc12 target)
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     return()

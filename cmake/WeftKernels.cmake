@@ -35,11 +35,11 @@ endfunction()
 
 # weft_add_kernels([FUSED] [FUSED_ON_GPU] <x>_kernels.cpp...)
 #
-# FUSED_ON_GPU lets nvcc contract products and sums: without it the Laplacian of device_bench takes 3 % longer.
-#
 # Compiles kernel files once per device: by the C++ compiler for the CPU and, with CUDA, by
 # nvcc for the GPU, through a generated .cu that includes the .cpp. (Not once for both: nvcc's host code
 # for a __host__ __device__ lambda is several times slower.)
+#
+# FUSED_ON_GPU lets nvcc contract products and sums: without it the Laplacian of device_bench takes 3 % longer.
 function(weft_add_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 arg "FUSED;FUSED_ON_GPU" "" "")
   set(files ${arg_UNPARSED_ARGUMENTS})

@@ -3,7 +3,7 @@
 # Adds kernel files to a target that uses Weft: compiled for the CPU and, if Weft was built with CUDA and the project
 # has enabled that language, a second time by nvcc for the GPU. See docs/kernels.md.
 function(weft_target_kernels target)
-  set(flags -fopenmp-simd -fno-math-errno -fno-trapping-math) # what lets GCC and Clang vectorise the loops
+  set(flags -fopenmp-simd -fno-math-errno -fno-trapping-math) # GCC and Clang then vectorise the loops
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${flags}")
   target_sources(${target} PRIVATE ${ARGN})
   if(weft_WITH_OPENMP)

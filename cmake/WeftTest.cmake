@@ -6,18 +6,15 @@
 # suites with CTest. The names of its suites begin with the name of the file, HaloExchange for
 # halo_exchange_test.cpp, or match SUITES.
 #
-# Without RANKS there is one entry, <layer>.<name>. With RANKS there is one per world:
-# <layer>.<name>.threads<p> for each of RANKS and, with MPI, <layer>.<name>.mpi<p> for each of
-# MPI_RANKS (by default 1 2 4). Ranks compare their calls (WEFT_CHECK), except in
-# <layer>.<name>.unchecked<p> for each of UNCHECKED: the comparison synchronizes ranks. Messages are in
-# host memory, except in <layer>.<name>.device.threads<p> and .device.mpi<p> for each of DEVICE.
+# Without RANKS there is one entry, <test> = <layer>.[<folder>.]<name>. With RANKS there is one per world:
+# <test>.threads<p> for each of RANKS and, with MPI, <test>.mpi<p> for each of MPI_RANKS (by default 1 2 4).
+# Ranks compare their calls (WEFT_CHECK), except in <test>.unchecked<p> for each of UNCHECKED: the comparison
+# synchronizes ranks. Messages are in host memory, except in <test>.device.threads<p> and .device.mpi<p> for
+# each of DEVICE.
 function(weft_add_test path)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SUITES;RANKS;MPI_RANKS;LABELS;ENVIRONMENT;UNCHECKED;DEVICE")
   if(NOT DEFINED arg_TIMEOUT)
     set(arg_TIMEOUT 120)
-  endif()
-  if(WEFT_SANITIZE)
-    math(EXPR arg_TIMEOUT "5 * ${arg_TIMEOUT}")
   endif()
   if(NOT DEFINED arg_MPI_RANKS)
     set(arg_MPI_RANKS 1 2 4)
@@ -126,15 +123,19 @@ function(weft_test_program layer target)
   endif()
 endfunction()
 
-# One CTest entry of weft_add_test, with the LABELS and TIMEOUT of the caller.
+# One CTest entry, with the LABELS, TIMEOUT and ENVIRONMENT of the caller.
 function(weft_register_test test)
   cmake_parse_arguments(PARSE_ARGV 1 entry "" "RANKS" "LABELS;COMMAND;ENVIRONMENT")
   list(APPEND entry_LABELS ${arg_LABELS})
+  set(timeout ${arg_TIMEOUT})
+  if(WEFT_SANITIZE)
+    math(EXPR timeout "5 * ${timeout}")
+  endif()
   add_test(NAME ${test} COMMAND ${entry_COMMAND})
   set_tests_properties(
     ${test}
     PROPERTIES LABELS "${entry_LABELS}"
-               TIMEOUT ${arg_TIMEOUT}
+               TIMEOUT ${timeout}
                ENVIRONMENT "${entry_ENVIRONMENT};${arg_ENVIRONMENT}"
                FAIL_REGULAR_EXPRESSION "Running 0 tests") # a filter that matches nothing
   if(DEFINED entry_RANKS)

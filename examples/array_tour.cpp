@@ -3,6 +3,7 @@
 
 #include <weft/weft.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -95,7 +96,7 @@ int tour(const Comm& world) {
   }
   error = world.allreduce(error, ReduceOp::max);
   print(world, "\nlargest error {:.1e}: {}\n", error,
-        error < 1e-12 ? "all is where it should be" : "WRONG");
+        error < 1e-12 ? "all values are correct" : "WRONG");
   return error < 1e-12 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -1,5 +1,5 @@
-// Fills an array on the GPU from a formula and looks at it. Compiled by nvcc, so that the GPU can
-// run the lambda; arrays that are elsewhere are filled by the same line.
+// Fills an array from a formula and sums it. nvcc compiles this file, so that the GPU runs the
+// lambda if the array is there; the same line fills arrays on the host.
 //   fill_on_gpu --device cuda
 
 #include <weft/weft.hpp>
@@ -8,7 +8,7 @@ using namespace weft;
 
 namespace {
 
-// A function of its own: nvcc takes no lambda for the GPU inside of another lambda.
+// A separate function: nvcc does not allow lambdas for the GPU inside other lambdas.
 void fill_with_bump(DistributedArray<double>& x) {
   const double middle = static_cast<double>(x.shape()[0]) / 2;
   x.fill([=] __host__ __device__(Index at) {
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   return launch(argc, argv, [](Comm world) {
     DistributedArray<double> x(Layout::scatter(world, {1'000'000}));
     fill_with_bump(x);
-    // The sum over all whole numbers is pi coth(pi).
+    // The sum over all integers is pi coth(pi) = 3.153348.
     print(world, "{}: sum {:.6f}\n", to_string(x.layout()), sum(x));
   });
 }

@@ -35,8 +35,8 @@ struct Row {
   std::optional<Cell> in_place;
 };
 
-/// Overhead over the bare call is reported in microseconds below this size, and as a ratio from it
-/// on.
+/// The overhead over the bare call is reported in microseconds for messages below this size, and as
+/// a ratio for others.
 inline constexpr index_t large_bytes = 64 * 1024;
 
 struct Summary {

@@ -15,7 +15,8 @@ index_t parse_bytes(std::string_view text);
 /// The inverse, without rounding: 65536 is "64K", 1000 is "1000".
 std::string bytes_text(index_t bytes);
 
-/// From `min` to `max` in steps of `factor`. Throws ArgumentError if there are too many or none.
+/// The sizes min, min * factor, min * factor^2, ... up to `max`. Throws ArgumentError if `min` is
+/// not positive, `max` is less than `min` or `factor` is less than 2.
 std::vector<index_t> sweep(index_t min, index_t max, index_t factor);
 
 }  // namespace weft::bench

@@ -59,14 +59,12 @@ std::string counted(int number, const char* what) {
 std::vector<std::string> all_warnings(const Comm& world, const std::vector<RankFacts>& ranks) {
   std::vector<std::string> warnings;
   if (world.device().kind != DeviceKind::cuda) {
-    warnings.emplace_back(
-        "the memory is the host's: these are figures of the processor, not of NVLink");
+    warnings.emplace_back("the buffers are in host memory: the results do not measure NVLink");
   } else if (distinct_devices(ranks) < world.size()) {
-    warnings.emplace_back(
-        "ranks share a GPU, which then talks to itself: these are not figures of NVLink");
+    warnings.emplace_back("ranks share a GPU: the results do not measure NVLink");
   }
   if (world.checks_calls()) {
-    warnings.emplace_back("calls are compared between ranks (WEFT_CHECK), which takes its time");
+    warnings.emplace_back("WEFT_CHECK compares calls between ranks, which takes time");
   }
   return warnings;
 }
@@ -94,7 +92,7 @@ std::string sharing_text(const std::vector<RankFacts>& ranks, DeviceKind kind) {
   if (kind != DeviceKind::cuda) {
     return fmt::format("{} on {}", counted(size, "rank"), counted(devices, "host"));
   }
-  if (devices == size) return "every rank has a GPU of its own";
+  if (devices == size) return "one GPU per rank";
   return fmt::format("{} share {}", counted(size, "rank"), counted(devices, "GPU"));
 }
 

@@ -24,7 +24,7 @@ struct World {
   Route route;
   std::vector<RankFacts> ranks;
   std::string sharing;
-  /// Limits of what the numbers mean.
+  /// Reasons why the results do not measure what a reader may expect.
   std::vector<std::string> warnings;
 };
 

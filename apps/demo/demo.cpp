@@ -20,7 +20,7 @@ namespace weft::app {
 const std::vector<Demo>& demos() {
   static const std::vector<Demo> all = {
       {"poststack",
-       "3-D post-stack seismic inversion: plain, smooth, and in layers",
+       "3-D post-stack seismic inversion: plain, with a Laplacian, and with total variation",
        "NY,NX,NT",
        {32, 96, 160},
        0.1,
@@ -54,7 +54,7 @@ std::optional<index_t> limit_reached(const Solution<double>& solution) {
 
 namespace {
 
-// More iterations than anybody waits for are a mistake.
+// A larger number is probably a typing error.
 constexpr index_t most_iterations = 1'000'000'000;
 constexpr index_t smallest_extent = 8;
 constexpr double most_noise = 10;
@@ -117,7 +117,7 @@ class DemoCommand final : public Subcommand {
                     "limit for each inversion; each demo has its own default")
         ->type_name("N");
     app->add_option("--noise", texts_.noise,
-                    fmt::format("noise of the data, relative to them; for {} (default 0.1)",
+                    fmt::format("noise relative to the data; for {} (default 0.1)",
                                 names_of_demos(takes_noise)))
         ->type_name("X");
     app->add_option("--report", texts_.report, "file for the report (default report.html)")

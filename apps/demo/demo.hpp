@@ -14,7 +14,7 @@
 namespace weft::app {
 
 struct DemoOptions {
-  /// Shape of the model; empty for the default.
+  /// Shape of the model, with as many extents as that of the demo.
   std::vector<index_t> shape;
   /// Limit for each inversion; by default, that of the demo.
   std::optional<index_t> iterations;

@@ -1,5 +1,6 @@
-// The smallest inversion there is: an array from its derivative. The derivative does not see a
-// constant in a column. CGLS that starts from zero finds the array without any, which the truth is.
+// The smallest demo: recovers an array from its derivative along the first axis. A constant added
+// to a column does not change the data. CGLS from zero finds the solution whose columns have zero
+// mean, as those of the true array have.
 
 #include <weft/weft.hpp>
 
@@ -22,7 +23,7 @@ DemoResult run_derivative(const Comm& world, const DemoOptions& options, HtmlRep
       return std::cos(std::numbers::pi * count * (static_cast<double>(at[axis]) + 0.5) /
                       static_cast<double>(shape[axis]));
     };
-    double sum = 0;  // of waves that have no mean along the first axis
+    double sum = 0;  // of waves with zero mean along the first axis
     for (int k = 1; k <= 12; ++k) sum += wave(0, k) * wave(1, k * k / 2) / k;
     return sum;
   });
@@ -48,7 +49,7 @@ DemoResult run_derivative(const Comm& world, const DemoOptions& options, HtmlRep
       picture_of("found from the data", section(solution.x, 2, 0), "x", "y")};
   report.pictures(pictures);
   report.heading("Convergence");
-  report.curves({.caption = "Norm of what the model does not explain",
+  report.curves({.caption = "Norm of the data residual",
                  .x_axis = "iteration",
                  .y_axis = "|y - A x|",
                  .series = {residuals_of("cgls", solution.history)},

@@ -1,7 +1,7 @@
-// Multi-dimensional deconvolution: waves that a source sends out are recorded by receivers, as what
-// comes down there and as what comes up again. The one is the other convolved in time with the
-// response of the ground below, and summed up over receivers: d = G m. The inversion takes apart
-// what the waves from above had mixed.
+// Multi-dimensional deconvolution: receivers record the down-going and the up-going waves of a
+// source. The up-going wavefield d is the down-going wavefield G convolved in time with the
+// response m of the ground below the receivers and integrated over them: d = G m. The inversion
+// recovers m.
 
 #include <weft/weft.hpp>
 
@@ -21,10 +21,10 @@ constexpr double dt = 0.004;
 constexpr double dr = 10;
 constexpr double velocity = 2000;
 
-/// When a wave from a depth arrives, `distance` receivers away.
+/// The arrival time, `distance` receivers away, of a wave that arrives at distance 0 at `time`.
 double arrival(double time, double distance) { return std::hypot(time, distance * dr / velocity); }
 
-/// Frequencies fade out towards the last ones.
+/// A cosine taper over the highest 30 % of the frequencies.
 double taper(index_t frequency, index_t count) {
   const double x = static_cast<double>(frequency) / static_cast<double>(count);
   return x < 0.7 ? 1 : std::pow(std::cos(std::numbers::pi / 2 * (x - 0.7) / 0.3), 2);
@@ -86,10 +86,10 @@ DemoResult run_mdd(const Comm& world, const DemoOptions& options, HtmlReport& re
     return picture_of(caption, section(x, 2, 0), "receiver", "time", diverging);
   };
   report.pictures(std::vector{show("truth", truth), show("data", data)});
-  report.pictures(std::vector{show("by correlation alone: the adjoint", crosscorrelation),
-                              show("by deconvolution: the inverse", solution.x)});
+  report.pictures(std::vector{show("cross-correlation (adjoint)", crosscorrelation),
+                              show("deconvolution (inverse)", solution.x)});
   report.heading("Convergence");
-  report.curves({.caption = "Norm of what the model does not explain",
+  report.curves({.caption = "Norm of the data residual",
                  .x_axis = "iteration",
                  .y_axis = "|d - G m|",
                  .series = {residuals_of("cgls", solution.history)},

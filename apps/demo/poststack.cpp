@@ -1,8 +1,8 @@
-// Post-stack seismic inversion: from traces that were recorded at the surface, one per place, to
-// the acoustic impedance of the ground below. A trace is half the derivative of the logarithm of
-// the impedance in time, convolved with the wavelet of the source: d = 1/2 W D m. It lacks low and
-// high frequencies, so that the inversion starts from a smooth background, and what is known of the
-// ground decides about the rest: nothing, that it is smooth, or that it consists of layers.
+// Post-stack seismic inversion: recovers the acoustic impedance of the ground from traces recorded
+// at the surface. A trace is half the time derivative of the logarithm of the impedance, convolved
+// with the wavelet of the source: d = 1/2 W D m. The data lack low and high frequencies. Therefore
+// the inversions start from a smooth background model, and differ in their prior: none, a smooth
+// model (Laplacian), or a layered model (total variation).
 
 #include <weft/weft.hpp>
 
@@ -18,7 +18,7 @@
 namespace weft::app {
 namespace {
 
-/// Layers that dip and are bent, cut by a fault, with a lens in between.
+/// A model of dipping and folded layers with a fault and a lens.
 double log_impedance(const Shape& shape, const Index& at) {
   constexpr double layers[] = {7.6, 7.85, 7.7, 8.0, 7.9, 8.2, 8.05, 8.35};
   const auto part = [&](int axis) {
@@ -38,8 +38,8 @@ double log_impedance(const Shape& shape, const Index& at) {
   return lens < 1 ? value - 0.25 : value;
 }
 
-/// A bell curve along all axes, divided by what it makes of a constant, so that edges stay as they
-/// are.
+/// Gaussian smoothing along all axes, divided by the smoothed constant 1, so that values near the
+/// edges keep their size.
 DistributedArray<double> smoothed(const DistributedArray<double>& x,
                                   const std::vector<double>& widths) {
   const Layout& layout = x.layout();
@@ -63,7 +63,7 @@ DistributedArray<double> smoothed(const DistributedArray<double>& x,
   return result;
 }
 
-/// One way to invert, and what came of it.
+/// An inversion and its result.
 struct Attempt {
   std::string name;
   Solution<double> solution;
@@ -135,7 +135,7 @@ DemoResult run_poststack(const Comm& world, const DemoOptions& options, HtmlRepo
       shape[0] * shape[1], shape[2], options.noise, middle));
   report.pictures(std::vector{show("true model", truth, one_scale),
                               show("data", data, {.colors = ColorMap::diverging, .limits = {}}),
-                              show("background, where inversions start", background, one_scale)});
+                              show("background: initial model", background, one_scale)});
   report.heading("Inverted models");
   std::vector<ReportPicture> pictures;
   std::vector<std::vector<std::string>> rows = {
@@ -154,14 +154,14 @@ DemoResult run_poststack(const Comm& world, const DemoOptions& options, HtmlRepo
   report.pictures(pictures);
   report.table(rows);
   report.heading("Convergence");
-  report.curves({.caption = "Norm of what is made small",
+  report.curves({.caption = "Norm of the residual that is minimized",
                  .x_axis = "iteration",
                  .y_axis = "norm of the residual",
                  .series = {residuals_of(attempts[0].name, attempts[0].solution.history),
                             residuals_of(attempts[1].name, attempts[1].solution.history)},
                  .y_scale = AxisScale::logarithmic});
-  report.curves({.caption = "Total variation: how far the gradient of the model is from its sparse "
-                            "copy. Each iteration has several of conjugate gradients in it.",
+  report.curves({.caption = "Total variation: the distance of the model's gradient from its sparse "
+                            "copy. Each iteration contains several conjugate gradient steps.",
                  .x_axis = "iteration",
                  .y_axis = "|G m - z|",
                  .series = {residuals_of(attempts[2].name, attempts[2].solution.history)},

@@ -1,5 +1,5 @@
-// Sparse deconvolution: traces are a few reflections convolved with a wavelet. Least squares
-// spreads each reflection out; asking for few of them finds where they are.
+// Sparse deconvolution: traces are a few reflections convolved with a wavelet. Least squares smears
+// each reflection; a penalty on the 1-norm (FISTA) recovers their positions.
 
 #include <weft/weft.hpp>
 
@@ -60,7 +60,7 @@ DemoResult run_reflectivity(const Comm& world, const DemoOptions& options, HtmlR
   report.pictures(std::vector{show("truth", truth), show("data", data)});
   report.pictures(std::vector{show("least squares", spread.x), show("FISTA", sparse.x)});
   report.heading("Convergence");
-  report.curves({.caption = "Norm of what the model does not explain",
+  report.curves({.caption = "Norm of the data residual",
                  .x_axis = "iteration",
                  .y_axis = "|d - W r|",
                  .series = {residuals_of("least squares", spread.history),

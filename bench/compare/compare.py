@@ -15,9 +15,8 @@ from pathlib import Path
 from cases import all_cases
 from machine import about, processor
 from measured_rows import check_answers, collective_row, row_of, show, timed_collective
-from sides import SideFailed, Sides
+from sides import ROOT, SideFailed, Sides, results_file
 
-ROOT = Path(__file__).resolve().parents[2]
 COLLECTIVES = ["allreduce", "all_gather", "broadcast", "reduce_scatter", "all_to_all"]
 
 
@@ -86,7 +85,7 @@ def measure_collectives(sides, ranks, quick):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build/release", help="build folder")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench/results/compare.json")
+    parser.add_argument("--out", type=Path, help="file for the results (default: in bench/results; with --quick, in build/compare/quick)")
     parser.add_argument("--work", type=Path, default=ROOT / "build/compare/work")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3, help="rounds of both sides (default 3)")
@@ -100,6 +99,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="small problems only, one round")
     parser.add_argument("--list", action="store_true", help="list families and cases, and stop")
     options = parser.parse_args()
+    options.out = options.out or results_file("compare.json", options.quick)
     if options.quick:
         options.rounds = 1
         options.seconds = min(options.seconds, 0.05)

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 from cases import gpu_cases
-from compare import ROOT, families, fresh
+from compare import families, fresh
 from machine import about
 from measured_rows import check_answers, collective_row, row_of, show, timed_collective
-from sides import HERE, SideFailed
+from sides import HERE, ROOT, SideFailed, results_file
 
 PEERS = {"cupy": "pylops", "mpi_cupy": "pylops_mpi"}
 ALLOW_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -132,7 +132,7 @@ def measured(cases, options):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build/cuda", help="build folder")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench/results/compare_gpu.json")
+    parser.add_argument("--out", type=Path, help="file for the results (default: in bench/results; with --quick, in build/compare/quick)")
     parser.add_argument("--work", type=Path, default=ROOT / "build/compare/work_gpu")
     parser.add_argument("--packages", type=Path, default=ROOT / "build/compare/packages")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of all sides (default 3)")
@@ -144,6 +144,7 @@ def parse_arguments():
     parser.add_argument("--engine", default="cupy", help="engine of PyLops; numpy for tests")
     parser.add_argument("--quick", action="store_true", help="small problems only")
     options = parser.parse_args()
+    options.out = options.out or results_file("compare_gpu.json", options.quick)
     options.build, options.work = options.build.resolve(), options.work.resolve()
     return options
 
@@ -168,6 +169,7 @@ def main():
             rows.append(row)
     sys.path.insert(0, str(options.packages))  # for their versions
     gpu = gpus()[0] if gpus() else "no GPU"
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(
         json.dumps({**about(), "gpu": gpu, "rows": rows}, indent=1) + "\n", encoding="utf-8"
     )

@@ -84,10 +84,11 @@ double gemm_floor(const Session& session, bool adjoint, index_t slices, index_t 
 
 bool is_adjoint(const json& options) { return options.value("direction", "forward") == "adjoint"; }
 
-/// The number of `count` items on this rank; the first ranks have one more.
-index_t share(const Comm& comm, index_t count) {
-  return count / comm.size() + (comm.rank() < count % comm.size() ? 1 : 0);
+/// The number of `count` items on a rank; the first ranks have one more.
+index_t share(const Comm& comm, index_t count, int rank) {
+  return count / comm.size() + (rank < count % comm.size() ? 1 : 0);
 }
+index_t share(const Comm& comm, index_t count) { return share(comm, count, comm.rank()); }
 
 using Stack = LinearOperator<double> (*)(const Comm&, const std::vector<LinearOperator<double>>&);
 
@@ -97,9 +98,7 @@ Outcome run_stack(Session& session, const json& options, Stack stack) {
   const Comm& comm = session.comm();
   const index_t mine = share(comm, blocks);
   index_t first = 0;
-  for (int rank = 0; rank < comm.rank(); ++rank) {
-    first += blocks / comm.size() + (rank < blocks % comm.size() ? 1 : 0);
-  }
+  for (int rank = 0; rank < comm.rank(); ++rank) first += share(comm, blocks, rank);
   std::vector<LinearOperator<double>> operators;
   for (index_t block = first; block < first + mine; ++block) {
     DistributedArray<double> a(Layout::local({n, n}));

@@ -94,6 +94,10 @@ def span(rows):
     return f"{low} to {high}"
 
 
+def of_these(some, rows):
+    return "all of these are" if len(some) == len(rows) else f"{len(some)} of these are"
+
+
 def summary(rows):
     """Five lines on all rows, those on a GPU included."""
 
@@ -126,7 +130,7 @@ def summary(rows):
             of("gpu_derivatives", peer="cupy"),
             of("gpu_cgls", peer="cupy"),
         ),
-        f"- Weft is slower in {len(slower)} of {len(rows)} rows; {len(calls)} of these are single MPI or NCCL calls.",
+        f"- Weft is slower in {len(slower)} of {len(rows)} rows; {of_these(calls, slower)} single MPI or NCCL calls.",
     ]
     return [each for each in lines if each]
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
@@ -18,6 +19,11 @@ ENVIRONMENT = {
 
 # OpenBLAS selects kernels by the processor model, and the oldest ones if it does not know the model.
 OLD_CORES = {"Prescott", "Core2", "Generic", "Nehalem", "Katmai", "Northwood", "Banias"}
+
+
+def results_file(name, quick):
+    """Where results go by default. Quick runs have few rows and must not replace the committed results."""
+    return ROOT / ("build/compare/quick" if quick else "bench/results") / name
 
 
 def blas_core():

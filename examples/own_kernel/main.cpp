@@ -1,4 +1,4 @@
-// A program with a kernel of its own, which runs where its array is:
+// A program with its own kernel, which runs on the device of its array:
 //   own_kernel --ranks 3
 //   own_kernel --device cuda
 

@@ -7,6 +7,7 @@
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
+#include "array/layout_queries.hpp"
 #include "array/vector_kernels.hpp"
 
 #include <utility>
@@ -54,7 +55,7 @@ std::span<const T> ConstArrayView<T>::local() const {
 template <Scalar T>
 ConstArrayView<T> ConstArrayView<T>::part(int index) const {
   const Layout& part = layout().part(index);
-  const T* first = data_ == nullptr ? nullptr : data_ + layout_.part_offset(index);
+  const T* first = data_ == nullptr ? nullptr : data_ + detail::part_offset(layout_, index);
   return ConstArrayView(Checked{}, part, first, part.local_count(), keep_alive_);
 }
 
@@ -109,7 +110,7 @@ std::span<T> ArrayView<T>::local() const {
 template <Scalar T>
 ArrayView<T> ArrayView<T>::part(int index) const {
   const Layout& part = this->layout().part(index);
-  T* first = writable_ == nullptr ? nullptr : writable_ + this->layout_.part_offset(index);
+  T* first = writable_ == nullptr ? nullptr : writable_ + detail::part_offset(this->layout_, index);
   return ArrayView(Checked{}, part, first, part.local_count(), this->keep_alive_);
 }
 

@@ -78,10 +78,11 @@ DistributedArray<T>& DistributedArray<T>::operator=(const DistributedArray& othe
 
 template <Scalar T>
 DistributedArray<T>& DistributedArray<T>::operator=(DistributedArray&& other) noexcept {
-  std::swap(this->layout_, other.layout_);
-  std::swap(this->data_, other.data_);
-  std::swap(this->count_, other.count_);
-  std::swap(memory_, other.memory_);
+  DistributedArray taken(std::move(other));  // leaves `other` empty, and releases the old memory
+  std::swap(this->layout_, taken.layout_);
+  std::swap(this->data_, taken.data_);
+  std::swap(this->count_, taken.count_);
+  std::swap(memory_, taken.memory_);
   return *this;
 }
 

@@ -8,6 +8,7 @@
 #include "core/option_checks.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace weft {
@@ -103,7 +104,7 @@ void check_halo(const Shape& shape, const std::vector<AxisPadding>& widths, Boun
 std::string text_of(const std::vector<AxisPadding>& widths, const HaloOptions& options) {
   std::string text = "widths";
   for (const AxisPadding& width : widths) text += fmt::format(" {}", width);
-  return fmt::format("{}, boundary {}{}", text, static_cast<int>(options.boundary),
+  return fmt::format("{}, boundary {}{}", text, options.boundary,
                      options.corners ? ", corners" : "");
 }
 

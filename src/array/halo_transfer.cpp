@@ -157,7 +157,7 @@ void HaloTransfer<T>::end(int axis) {
   const HaloPass& pass = this->pass(axis);
   PassMemory& memory = this->memory(axis);
   memory.forward.finish();
-  if (!memory.readers.empty()) return;  // they have filled the ghost cells
+  if (memory.is_read_directly) return;  // the readers have filled the ghost cells
   for (std::size_t i = 0; i < pass.incoming.size(); ++i) {
     const HaloMessage& message = pass.incoming[i];
     if (pass.fills_a_side(message)) continue;

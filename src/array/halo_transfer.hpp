@@ -53,9 +53,9 @@ class HaloTransfer {
     std::array<Buffer<T>, 2> ghosts;  // before, after
     std::vector<Buffer<T>> outgoing = {};
     std::vector<Buffer<T>> incoming = {};
-    std::vector<std::unique_ptr<SlabReader>> readers =
-        {};                         // of incoming messages, if read directly
-    bool is_read_directly = false;  // receivers read the sender's array
+    /// Receivers read the sender's array. The same on all ranks.
+    bool is_read_directly = false;
+    std::vector<std::unique_ptr<SlabReader>> readers = {};  // of incoming messages, if so
     bool zeros_are_set = false;
     MessageBatch forward;
     MessageBatch backward;

@@ -1,8 +1,8 @@
 #include "array/layout_node.hpp"
 
-#include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
 
+#include "array/balanced_splits.hpp"
 #include "core/at.hpp"
 
 #include <algorithm>
@@ -54,14 +54,6 @@ std::vector<index_t> splits_of_extents(const LayoutRecipe& recipe, const std::ve
 }
 
 }  // namespace
-
-std::vector<index_t> balanced_splits(index_t n, index_t parts) {
-  std::vector<index_t> splits;
-  for (index_t part = 0; part <= parts; ++part) {
-    splits.push_back(part * (n / parts) + std::min(part, n % parts));
-  }
-  return splits;
-}
 
 Index LayoutRecipe::grid_for(const Shape& shape, std::size_t group, int ranks) const {
   Index cells = Index::filled(shape.ndim(), 1);
@@ -175,8 +167,11 @@ Layout Layout::stack(std::vector<Layout> parts) {
             to_string(parts.front().device()), to_string(part.device()));
   }
   auto node = std::make_shared<Node>(parts.front().comm(), parts.front().device());
-  index_t offset = 0;
+  index_t total = 0;
+  index_t offset = 0;  // at most the total
   for (const Layout& part : parts) {
+    require(!__builtin_add_overflow(total, part.count(), &total),
+            "Layout::stack: the number of elements exceeds 64 bits");
     node->part_offsets.push_back(offset);
     offset += part.local_count();
   }

@@ -97,6 +97,8 @@ class LayoutBuilder {
   }
   /// The state of a layout that is not a stack; throws if it is one.
   static const Node& node(const Layout& layout) { return layout.block(); }
+  /// The state of any layout; throws if it was moved from.
+  static const Node& any_node(const Layout& layout) { return layout.node(); }
 };
 
 }  // namespace detail

@@ -1,7 +1,8 @@
-#include "array/layout_node.hpp"
+#include "array/layout_queries.hpp"
 
 #include <weft/core/error.hpp>
 
+#include "array/layout_node.hpp"
 #include "core/at.hpp"
 #include "core/hash.hpp"
 
@@ -43,18 +44,15 @@ const Layout& Layout::part(int index) const {
   return node_->parts[at(index)];
 }
 
-index_t Layout::part_offset(int index) const {
-  part(index);  // throws if there is none
-  return node_->part_offsets[at(index)];
+index_t detail::part_offset(const Layout& stack, int index) {
+  stack.part(index);  // throws if there is none
+  return LayoutBuilder::any_node(stack).part_offsets[at(index)];
 }
 
 index_t Layout::count() const {
   if (!is_stack()) return shape().count();
   index_t total = 0;
-  for (const Layout& part : node_->parts) {
-    require(!__builtin_add_overflow(total, part.count(), &total),
-            "Layout::count: the number of elements of the stack exceeds 64 bits");
-  }
+  for (const Layout& part : node_->parts) total += part.count();
   return total;
 }
 
@@ -117,13 +115,6 @@ bool Layout::is_cut_anywhere(int axis) const {
                      [&](const Node::GroupPlan& plan) { return plan.grid[axis] > 1; });
 }
 
-bool Layout::is_cut_anywhere() const {
-  for (int axis = 0; axis < ndim(); ++axis) {
-    if (is_cut_anywhere(axis)) return true;
-  }
-  return false;
-}
-
 Index Layout::coordinates(int rank) const {
   require_rank(rank, comm().size(), "Layout::coordinates");
   const Index& cells = block().plan(rank).grid;
@@ -165,10 +156,10 @@ bool Layout::is_replicated() const { return block().recipe.kind == LayoutRecipe:
 
 const Comm& Layout::group_comm() const { return block().reduction; }
 
-const Comm& Layout::reduction_comm() const {
+const Comm& detail::reduction_comm(const Layout& layout) {
   static const Comm none = Comm::self().split(-1);
-  const Node& node = block();
-  return is_replicated() || node.reduction.size() == 1 ? none : node.reduction;
+  const Comm& group = layout.group_comm();
+  return layout.is_replicated() || group.size() == 1 ? none : group;
 }
 
 Comm Layout::line_comm(int axis) const {
@@ -194,13 +185,13 @@ bool operator==(const Layout& a, const Layout& b) {
   return left.shape == right.shape && left.boxes == right.boxes && left.groups == right.groups;
 }
 
-std::uint64_t Layout::hash() const {
-  const Node& known = node();
-  detail::Hash hash;
+std::uint64_t detail::hash_of(const Layout& layout) {
+  const LayoutBuilder::Node& known = LayoutBuilder::any_node(layout);
+  Hash hash;
   // Without the number of the device: each rank may have a GPU of its own.
   hash.add(static_cast<int>(known.device.kind)).add(known.comm.size());
-  hash.add(part_count());
-  for (const Layout& part : known.parts) hash.add(part.hash());
+  hash.add(layout.part_count());
+  for (const Layout& part : known.parts) hash.add(hash_of(part));
   hash.add(known.shape.ndim());
   for (const index_t extent : known.shape) hash.add(extent);
   for (const Box& box : known.boxes) {

@@ -2,7 +2,9 @@
 
 #include <weft/core/error.hpp>
 
+#include "array/balanced_splits.hpp"
 #include "array/layout_node.hpp"
+#include "array/layout_queries.hpp"
 #include "core/at.hpp"
 #include "core/hash.hpp"
 
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace weft {
 
@@ -24,7 +27,7 @@ using Node = LayoutBuilder::Node;
 void require_same_groups(const Layout& layout, const std::vector<int>& names,
                          const std::vector<index_t>& extents) {
   detail::Hash hash;
-  hash.add(layout.hash());
+  hash.add(detail::hash_of(layout));
   for (const int name : names) hash.add(name);
   for (const index_t extent : extents) hash.add(extent);
   layout.comm().agree_on(hash.value(), [&] {
@@ -33,11 +36,12 @@ void require_same_groups(const Layout& layout, const std::vector<int>& names,
   });
 }
 
-/// Renames groups to 0, 1, 2, ... in the order of their first ranks.
-std::vector<int> numbered(std::span<const int> groups) {
-  std::map<int, int> number;
+/// Renames the groups, one for each rank, to 0, 1, 2, ... in the order of their first ranks.
+template <class Groups>
+std::vector<int> numbered(const Groups& groups) {
+  std::map<typename Groups::value_type, int> number;
   std::vector<int> result;
-  for (const int group : groups) {
+  for (const auto& group : groups) {
     result.push_back(number.try_emplace(group, static_cast<int>(number.size())).first->second);
   }
   return result;
@@ -56,7 +60,9 @@ Layout regrouped(const Layout& layout, std::span<const int> groups,
   LayoutRecipe recipe = LayoutBuilder::node(layout).recipe;
   require(extents.empty() || (extents.size() == at(layout.comm().size()) &&
                               recipe.kind == LayoutRecipe::Kind::scatter),
-          "Layout::within: {} extents given for {}", extents.size(), to_string(layout));
+          "Layout::within: {} extents given for {}; extents are for layouts that are cut along one "
+          "axis, one for each rank",
+          extents.size(), to_string(layout));
   recipe.grids.clear();
   recipe.splits.clear();
   recipe.extents = extents;
@@ -69,15 +75,14 @@ Layout regrouped(const Layout& layout, std::span<const int> groups,
 /// result. Groups may differ in the number of places, so that nothing here may be collective over
 /// all of them.
 struct ReducedBricks {
-  ReducedBricks(const Layout& layout, int axis)
-      : recipe(LayoutBuilder::node(layout).recipe), groups(at(layout.comm().size())) {
+  ReducedBricks(const Layout& layout, int axis) : recipe(LayoutBuilder::node(layout).recipe) {
     const Node& node = LayoutBuilder::node(layout);
     const int ranks = layout.comm().size();
+    std::vector<std::pair<int, index_t>> groups_and_places;
     for (int rank = 0; rank < ranks; ++rank) {
-      groups[at(rank)] =
-          node.groups[at(rank)] * ranks + static_cast<int>(layout.coordinates(rank)[axis]);
+      groups_and_places.emplace_back(node.groups[at(rank)], layout.coordinates(rank)[axis]);
     }
-    groups = numbered(groups);
+    groups = numbered(groups_and_places);
     const auto group_count = at(1 + *std::max_element(groups.begin(), groups.end()));
     recipe.grids.assign(group_count, {});
     recipe.splits.assign(group_count, {});
@@ -198,7 +203,7 @@ Layout recut(const Layout& layout, int axis,
 
 Layout recut_evenly(const Layout& layout, int axis, index_t extent) {
   return recut(layout, axis, [extent](std::span<const index_t> splits) {
-    return balanced_splits(extent, std::ssize(splits) - 1);
+    return detail::balanced_splits(extent, std::ssize(splits) - 1);
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "array/layout_node.hpp"
+#include "array/layout_queries.hpp"
 #include "core/hash.hpp"
 
 #include <string>
@@ -9,22 +11,26 @@
 namespace weft::detail {
 namespace {
 
-/// The common group of all leaves of a layout; null if they differ.
-const Comm* common_group(const Layout& layout) {
-  if (!layout.is_stack()) return &layout.group_comm();
-  const Comm* common = common_group(layout.part(0));
-  for (int index = 1; index < layout.part_count() && common != nullptr; ++index) {
-    const Comm* group = common_group(layout.part(index));
-    if (group == nullptr || !(*group == *common)) common = nullptr;
+const Layout& first_leaf(const Layout& layout) {
+  return layout.is_stack() ? first_leaf(layout.part(0)) : layout;
+}
+
+/// Whether all leaves of a layout have the groups of `leaf`. Compares their ranks, so that all
+/// ranks get the same answer; the equality of communicators is known to their own ranks only.
+bool all_have_groups_of(const Layout& leaf, const Layout& layout) {
+  if (!layout.is_stack())
+    return LayoutBuilder::node(layout).groups == LayoutBuilder::node(leaf).groups;
+  for (int index = 0; index < layout.part_count(); ++index) {
+    if (!all_have_groups_of(leaf, layout.part(index))) return false;
   }
-  return common;
+  return true;
 }
 
 }  // namespace
 
 const Comm& planning_comm(const Layout& layout) {
-  const Comm* common = common_group(layout);
-  return common == nullptr ? layout.comm() : *common;
+  const Layout& leaf = first_leaf(layout);
+  return all_have_groups_of(leaf, layout) ? leaf.group_comm() : layout.comm();
 }
 
 void agree_on_plan(const char* who, std::initializer_list<const Layout*> layouts, DType dtype,
@@ -33,7 +39,7 @@ void agree_on_plan(const char* who, std::initializer_list<const Layout*> layouts
   if (comm.size() == 1) return;
   Hash hash;
   hash.add(std::string_view(who)).add(static_cast<int>(dtype)).add(options);
-  for (const Layout* layout : layouts) hash.add(layout->hash());
+  for (const Layout* layout : layouts) hash.add(hash_of(*layout));
   comm.agree_on(hash.value(), [&] {
     std::string text;
     for (const Layout* layout : layouts) text += (text.empty() ? "" : " to ") + to_string(*layout);

@@ -9,7 +9,7 @@
 namespace weft::detail {
 
 /// The ranks that build plans for arrays of a layout together: those of a group, or all ranks if
-/// the parts of a stack have different groups.
+/// the parts of a stack have different groups. The choice is the same on all ranks.
 const Comm& planning_comm(const Layout& layout);
 
 /// Checks that all ranks build a plan from the same layouts, type of elements and options, since

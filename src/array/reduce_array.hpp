@@ -5,7 +5,10 @@
 #include <weft/array/reductions.hpp>
 #include <weft/kernel/dispatch.hpp>
 
+#include "array/layout_queries.hpp"
 #include "array/plan_agreement.hpp"
+
+#include <concepts>
 
 namespace weft::detail {
 
@@ -47,7 +50,7 @@ struct ReductionSet {
   A reduce(A identity, ReduceOp op, Combine combine, Local local) const {
     A value = identity;
     const auto visit = [&](const Layout& leaf, index_t first) {
-      if (leaf.reduction_comm() == comm) value = combine(value, local(first, leaf.local_count()));
+      if (reduction_comm(leaf) == comm) value = combine(value, local(first, leaf.local_count()));
     };
     index_t offset = 0;
     for_each_leaf(whole, offset, visit);
@@ -62,12 +65,12 @@ template <class F>
 void for_each_reduction_set(const Layout& layout, F f) {
   int leaf_number = 0;
   const auto visit = [&](const Layout& leaf, index_t) {
-    const Comm& comm = leaf.reduction_comm();
+    const Comm& comm = reduction_comm(leaf);
     const int mine = leaf_number++;
     int number = 0;
     bool is_first = true;
     const auto compare = [&](const Layout& other, index_t) {
-      if (number++ < mine && other.reduction_comm() == comm) is_first = false;
+      if (number++ < mine && reduction_comm(other) == comm) is_first = false;
     };
     index_t offset = 0;
     for_each_leaf(layout, offset, compare);
@@ -87,12 +90,14 @@ A reduce_array(const Layout& layout, A identity, ReduceOp op, Combine combine, L
   return total;
 }
 
-/// With WEFT_CHECK=1, checks that ranks reduce the same array and have equal replicas of it.
-template <Scalar T>
-void verify_if_checking(const char* who, const ConstArrayView<T>& x) {
+/// With WEFT_CHECK=1, checks that ranks reduce arrays of the same layout and have equal replicas of
+/// each.
+template <Scalar T, std::same_as<ConstArrayView<T>>... More>
+void verify_if_checking(const char* who, const ConstArrayView<T>& x, const More&... more) {
   if (!x.comm().checks_calls()) return;
   agree_on_plan(who, {&x.layout()}, dtype_of<T>);
   verify_replicas(x);
+  (verify_replicas(more), ...);
 }
 
 }  // namespace weft::detail

@@ -24,10 +24,9 @@ std::complex<double> number(Complex<double> z) { return {z.re, z.im}; }
 double number(double x) { return x; }
 
 template <class T, class Local>
-Accumulator<T> sum_array(const char* who, const ConstArrayView<T>& x, Local local) {
-  detail::verify_if_checking(who, x);
+Accumulator<T> sum_over(const Layout& layout, Local local) {
   const auto add = [](Accumulator<T> a, Accumulator<T> b) { return a + b; };
-  return detail::reduce_array(x.layout(), Accumulator<T>{}, ReduceOp::sum, add, local);
+  return detail::reduce_array(layout, Accumulator<T>{}, ReduceOp::sum, add, local);
 }
 
 /// Elements are compared by their ordered_key(), so that NaN wins on every transport.
@@ -61,7 +60,8 @@ template <Scalar T>
 Accumulator<T> dot(const ConstArrayView<T>& x, const ConstArrayView<T>& y, Conjugate conjugate) {
   detail::require_equal(x.layout(), y.layout(), "dot");
   detail::require_enumerator(conjugate, Conjugate::none, "dot", "Conjugate");
-  return sum_array("dot", x, [&](index_t first, index_t count) {
+  detail::verify_if_checking("dot", x, y);
+  return sum_over<T>(x.layout(), [&](index_t first, index_t count) {
     const auto* a = kernel_cast(x.data()) + first;
     const auto* b = kernel_cast(y.data()) + first;
     return number(result_of<KernelSum<T>>(x.device(), [&](auto device, KernelSum<T>* out) {
@@ -79,7 +79,8 @@ Accumulator<T> axpy_dot(Coefficient<T> a, const ConstArrayView<T>& x, const deta
                         const ConstArrayView<T>& z) {
   detail::require_equal(x.layout(), y.layout(), "axpy_dot");
   detail::require_equal(z.layout(), y.layout(), "axpy_dot");
-  return sum_array("axpy_dot", y, [&](index_t first, index_t count) {
+  detail::verify_if_checking<T>("axpy_dot", y, x, z);
+  return sum_over<T>(y.layout(), [&](index_t first, index_t count) {
     return number(result_of<KernelSum<T>>(y.device(), [&](auto device, KernelSum<T>* out) {
       kernels::axpy_dot(device, count, kernel_value(a.value), kernel_cast(x.data()) + first,
                         kernel_cast(y.data()) + first, kernel_cast(z.data()) + first, out);
@@ -89,7 +90,8 @@ Accumulator<T> axpy_dot(Coefficient<T> a, const ConstArrayView<T>& x, const deta
 
 template <Scalar T>
 Accumulator<T> sum(const ConstArrayView<T>& x) {
-  return sum_array("sum", x, [&](index_t first, index_t count) {
+  detail::verify_if_checking("sum", x);
+  return sum_over<T>(x.layout(), [&](index_t first, index_t count) {
     return number(result_of<KernelSum<T>>(x.device(), [&](auto device, KernelSum<T>* out) {
       kernels::sum(device, count, kernel_cast(x.data()) + first, out);
     }));

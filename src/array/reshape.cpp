@@ -55,10 +55,12 @@ DistributedArray<T> ConstArrayView<T>::reshape(const Shape& to) const {
   require(to.count() == shape().count(), "reshape: {} has {} elements, but {} has {}",
           to_string(shape()), shape().count(), to_string(to), to.count());
   if (layout().is_replicated()) return reinterpreted<T>(*this, replicated_like(layout(), to));
-  require(to.ndim() > 0, "reshape: a single number cannot be cut");
+  require(to.ndim() > 0,
+          "reshape: an array without axes cannot be cut; the layout must be replicated");
   require(!layout().is_within_groups(),
-          "reshape: not for layouts that are cut within groups; redistribute "
-          "first");
+          "reshape: {} is cut within groups of ranks, which is not supported; redistribute() it to "
+          "a layout of all ranks first",
+          to_string(layout()));
   const std::vector<index_t> splits = flat_splits(layout());
   if (splits.empty())
     return redistribute(Layout::scatter(comm(), shape()).on(device())).reshape(to);

@@ -13,7 +13,7 @@ void fill(Device device, index_t n, T value, T* x) {
   transform(device, n, x, [=] WEFT_KERNEL() { return value; });
 }
 
-// Copies that stream past the caches are the business of memcpy and of the GPU's driver.
+// memcpy and the GPU's driver choose the fastest stores for the size of a copy.
 #if defined(__CUDACC__)
 template <class Device, class T>
 void copy(Device device, index_t n, const T* x, T* y) {

@@ -30,6 +30,7 @@ void agree_on_count(CommState& state, index_t sent, index_t expected, int from, 
 
 void verify(CommState& state, const CallFingerprint& mine) {
   throw_if_held(state);
+  flush(state);
   Transport& transport = *state.transport;
   const Transport::CallScope scope(transport, name_of_call(mine));
   state.fingerprints.resize(static_cast<std::size_t>(transport.size()));

@@ -57,6 +57,7 @@ Comm Comm::on(Device device) const {
   require_available(device);
   if (device.kind == DeviceKind::cuda && size() > 1) {
     detail::throw_if_held(*state());
+    detail::flush(*state());
     std::int32_t changes = state()->gpu != device ? 1 : 0;
     state()->transport->allreduce(ConstBufferRef(&changes, 1), BufferRef(&changes, 1),
                                   ReduceOp::max, detail::CallMode::blocking);

@@ -21,16 +21,27 @@ Request barrier(const State& state, CallMode mode) {
                     [&](Transport& via, const Call& call) { return via.barrier(call.mode); });
 }
 
-Request broadcast(const State& state, BufferRef data, int root, CallMode mode) {
+/// Transports take one buffer, as MPI does, and do not write that of the root.
+BufferRef root_buffer(ConstBufferRef in) {
+  return {const_cast<void*>(in.data), in.count, in.dtype, in.where};
+}
+
+Request broadcast(const State& state, ConstBufferRef in, BufferRef out, int root, CallMode mode) {
   require_root(*state, root, "broadcast");
-  require_memory(data, "broadcast");
-  verify_if_checking(*state,
-                     {code(CallKind::broadcast), type_code(data), any, root, data.count, any});
-  const Traffic traffic = state->rank() == root ? one_message(*state, data.bytes()) : Traffic();
+  const bool is_root = state->rank() == root;
+  if (is_root) {
+    out = BufferRef(nullptr, 0, in.dtype, in.where);
+  } else {
+    in = out;
+  }
+  require_memory(in, "broadcast");
+  verify_if_checking(*state, {code(CallKind::broadcast), type_code(in), any, root, in.count, any});
+  const Traffic traffic = is_root ? one_message(*state, in.bytes()) : Traffic();
   return issue_call(
-      state,
-      {.kind = CallKind::broadcast, .traffic = traffic, .in = data, .out = data, .mode = mode},
-      [&](Transport& via, const Call& call) { return via.broadcast(call.out, root, call.mode); });
+      state, {.kind = CallKind::broadcast, .traffic = traffic, .in = in, .out = out, .mode = mode},
+      [&](Transport& via, const Call& call) {
+        return via.broadcast(is_root ? root_buffer(call.in) : call.out, root, call.mode);
+      });
 }
 
 Request allreduce(const State& state, ConstBufferRef in, BufferRef out, ReduceOp op,
@@ -169,6 +180,10 @@ Request all_to_all(const State& state, ConstBufferRef in, const Parts& sent, Buf
   require_parts(*state, received, out, "out", "all_to_all");
   require_no_overlap(in, out, nullptr, "all_to_all");
   verify_all_to_all(*state, in, sent, received);
+  const int self = state->rank();
+  require(sent.count(self) == received.count(self),
+          "Comm::all_to_all: rank {} sends {} elements to itself, but expects {}", self,
+          sent.count(self), received.count(self));
   return issue_call(state,
                     {.kind = CallKind::all_to_all,
                      .traffic = messages_of(*state, sent, in.dtype),
@@ -192,8 +207,10 @@ using detail::require_root;
 
 void Comm::barrier() const { calls::barrier(state(), CallMode::blocking).wait(); }
 
-void Comm::broadcast(BufferRef data, int root) const {
-  calls::broadcast(state(), data, root, CallMode::blocking).wait();
+void Comm::broadcast(BufferRef data, int root) const { broadcast(data, data, root); }
+
+void Comm::broadcast(ConstBufferRef in, BufferRef out, int root) const {
+  calls::broadcast(state(), in, out, root, CallMode::blocking).wait();
 }
 
 void Comm::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op) const {
@@ -265,7 +282,7 @@ void Comm::all_to_all(ConstBufferRef in, BufferRef out) const {
 Request Comm::start_barrier() const { return calls::barrier(state(), CallMode::nonblocking); }
 
 Request Comm::start_broadcast(AsyncBufferRef data, int root) const {
-  return calls::broadcast(state(), data, root, CallMode::nonblocking);
+  return calls::broadcast(state(), data, data, root, CallMode::nonblocking);
 }
 
 Request Comm::start_allreduce(AsyncConstBufferRef in, AsyncBufferRef out, ReduceOp op) const {

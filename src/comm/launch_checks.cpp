@@ -138,8 +138,7 @@ std::string separate_worlds_error(const Task& task, int world_size, std::string_
           : "that launcher belongs to another MPI library: use the mpirun or mpiexec of this one";
   return fmt::format(
       "{} started {} tasks, but MPI ({}) made each of them a job of one rank; {}. To run on "
-      "threads, "
-      "start the program without a launcher, or with --comm thread",
+      "threads, start the program without a launcher, or with --comm thread",
       to_string(task.launcher), task.size, library, advice);
 }
 
@@ -156,12 +155,10 @@ std::string nested_launchers_error(const Environment& environment) {
   if (one_per_node && on_this_node > 0 && inner.size > on_this_node) return {};
   return fmt::format(
       "srun started {} tasks, and in each of them {} started a job of {} of its own; use srun "
-      "alone "
-      "(srun -n {} --mpi=pmix), or mpirun alone from the batch script. If {} separate jobs are "
-      "what "
-      "you want, say --comm mpi",
+      "alone (srun -n {} --mpi=pmix), or mpirun alone from the batch script. If {} separate jobs "
+      "are intended, pass --comm mpi",
       tasks, to_string(inner.launcher), counted(static_cast<std::size_t>(inner.size), "rank"),
-      tasks * inner.size, tasks);
+      std::int64_t{tasks} * inner.size, tasks);
 }
 
 std::string no_mpi_error(const Task& task) {

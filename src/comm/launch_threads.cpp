@@ -55,6 +55,7 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
   const int threads = threads_for_rank(locations, 0);
   const auto run_rank = [&](int rank) {
     Transport& transport = *team[static_cast<std::size_t>(rank)];
+    const int rank_before = this_rank();
     if (ranks > 1) set_this_rank(rank);
     const OpenMpThreads share(threads);
     try {
@@ -65,6 +66,7 @@ void run_team(int ranks, const std::function<void(Comm)>& body, TeamFailures& fa
     } catch (...) {
       failures.add(rank, transport);
     }
+    set_this_rank(rank_before);  // rank 0 is the thread of the caller
   };
 
   std::vector<std::jthread> others;

@@ -1,28 +1,61 @@
 #include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
+#include "comm/arguments.hpp"
 #include "comm/comm_state.hpp"
 #include "comm/peer_reader.hpp"
 
+#include <exception>
+#include <vector>
+
 namespace weft {
+namespace {
+
+/// Abandons the requests if an exception destroys it.
+class AbandonOnError {
+ public:
+  explicit AbandonOnError(std::vector<Request>& requests) : requests_(requests) {}
+  ~AbandonOnError() {
+    // While an exception propagates, the destructor of a Request abandons its call.
+    if (std::uncaught_exceptions() > before_) requests_.clear();
+  }
+  AbandonOnError(const AbandonOnError&) = delete;
+  AbandonOnError& operator=(const AbandonOnError&) = delete;
+
+ private:
+  std::vector<Request>& requests_;
+  int before_ = std::uncaught_exceptions();
+};
+
+}  // namespace
+
+// Arguments are checked before anything starts: an error with a message in progress would abort all
+// ranks.
 
 MessageBatch& MessageBatch::send(AsyncConstBufferRef data, int to) {
-  require(to >= 0 && to < comm_.size(), "MessageBatch::send: no rank {} among {} ranks", to,
-          comm_.size());
+  detail::require_root(*detail::CommAccess::state(comm_), to, "send");
+  detail::require_memory(data, "send");
   sends_.push_back({data, to});
   return *this;
 }
 
 MessageBatch& MessageBatch::recv(AsyncBufferRef data, int from) {
-  require(from >= 0 && from < comm_.size(), "MessageBatch::recv: no rank {} among {} ranks", from,
-          comm_.size());
+  detail::require_root(*detail::CommAccess::state(comm_), from, "recv");
+  detail::require_memory(data, "recv");
   recvs_.push_back({data, from, nullptr});
   return *this;
+}
+
+void MessageBatch::redirect_send(std::size_t index, const void* data) {
+  require(index < sends_.size(), "MessageBatch::redirect_send: no send {} among {}", index,
+          sends_.size());
+  sends_[index].data.data = data;
 }
 
 void MessageBatch::start() {
   require(running_.empty(), "MessageBatch::start: called again before finish()");
   running_.reserve(sends_.size() + recvs_.size());
+  const AbandonOnError guard(running_);
   // Receives first, so that no message arrives before its receive is posted.
   for (const Recv& each : recvs_) {
     running_.push_back(each.reader == nullptr

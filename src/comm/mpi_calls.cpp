@@ -31,8 +31,9 @@ index_t IntParts::pack() {
 
 MpiCall& MpiCalls::begin(const WatchedCall& watched) {
   if (free_.empty()) {
-    free_.push_back(calls_.size());
-    calls_.emplace_back().index = free_.back();
+    MpiCall& made = calls_.emplace_back();
+    made.index = calls_.size() - 1;
+    free_.push_back(made.index);
   }
   MpiCall& call = calls_[free_.back()];
   free_.pop_back();

@@ -307,7 +307,6 @@ Ticket MpiTransport::all_to_all(ConstBufferRef in, const Parts& sent, BufferRef 
   const WatchedCollective watched = watch(CallKind::all_to_all, mode);
   MpiCall& call = calls_.begin(watched.call());
   const MPI_Datatype type = native(in.dtype);
-  if (in.data == out.data) in = copy_of(in, call.scratch);
   copy_and_wait(in.part(sent.offset(rank()), sent.count(rank())),
                 out.part(received.offset(rank()), received.count(rank())));
   void* to = recv_parts(call, out, received);

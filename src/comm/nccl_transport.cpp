@@ -70,7 +70,7 @@ Ticket NcclTransport::recv(BufferRef data, int from) {
 void NcclTransport::flush() {
   if (collected_.empty()) return;
   fork();
-  call("messages", side_stream_, [&](ncclComm_t comm, cudaStream_t stream) {
+  const auto issue = [&](ncclComm_t comm, cudaStream_t stream) {
     NcclCodes codes;
     codes << ncclGroupStart();
     for (const Message& each : collected_) {
@@ -84,7 +84,13 @@ void NcclTransport::flush() {
     }
     codes << ncclGroupEnd();
     return codes.first();
-  });
+  };
+  try {
+    call("messages", side_stream_, issue);
+  } catch (...) {
+    collected_.clear();  // the caller may release the memory
+    throw;
+  }
   collected_.clear();
   join();
 }

@@ -25,7 +25,7 @@ Parts::Parts(std::vector<index_t> counts, std::vector<index_t> offsets)
 
 void Parts::make_even(int ranks, index_t count) {
   index_t extent = 0;
-  require(count >= 0 && !__builtin_mul_overflow(count, ranks, &extent),
+  require(ranks >= 0 && count >= 0 && !__builtin_mul_overflow(count, ranks, &extent),
           "Parts: {} parts of {} elements is not a valid size", ranks, count);
   counts_.assign(static_cast<std::size_t>(ranks), count);
   offsets_.resize(counts_.size());

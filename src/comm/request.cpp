@@ -51,15 +51,16 @@ Request::~Request() {
     }
     return;
   }
-  const PendingCallRelease release(*call_);
   try {
-    if (call_->transport->test(call_->ticket)) return;
+    if (test()) return;
     // This rank will not do its share of the call.
     held->hold_unfinished(call_->kind);
     call_->transport->abandon(call_->ticket);
   } catch (...) {
     // The exception that destroys this request takes precedence.
   }
+  if (call_ == nullptr) return;
+  const PendingCallRelease release(*call_);
 }
 
 bool Request::test() {

@@ -4,6 +4,8 @@
 
 #include "comm/memory_ops.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 
 namespace weft::detail {
@@ -48,17 +50,21 @@ class SelfTransport final : public Transport {
   }
 
   Ticket send(ConstBufferRef data, int) override {
-    sends_.push_back(data);
+    const Ticket ticket = {.id = ++started_};
+    sends_.push_back({ticket.id, data});
     match();
-    return {.kind = 0, .peer = 0, .id = ++sent_};
+    return ticket;
   }
   Ticket recv(BufferRef data, int) override {
-    recvs_.push_back(data);
+    const Ticket ticket = {.id = ++started_};
+    recvs_.push_back({ticket.id, data});
     match();
-    return {.kind = 1, .peer = 0, .id = ++received_};
+    return ticket;
   }
 
-  bool test(const Ticket& ticket) override { return ticket.id <= matched_; }
+  bool test(const Ticket& ticket) override {
+    return !contains(sends_, ticket.id) && !contains(recvs_, ticket.id);
+  }
   void wait(const Ticket& ticket) override {
     if (!test(ticket)) {
       abandon(ticket);
@@ -67,14 +73,25 @@ class SelfTransport final : public Transport {
     }
   }
   void abandon(const Ticket& ticket) noexcept override {
-    if (test(ticket)) return;
     // The caller may release its memory.
-    sends_.clear();
-    recvs_.clear();
+    std::erase_if(sends_, [&](const auto& each) { return each.id == ticket.id; });
+    std::erase_if(recvs_, [&](const auto& each) { return each.id == ticket.id; });
   }
   void abort(const std::string&) noexcept override {}
 
  private:
+  /// A send or a receive without a partner.
+  template <class Ref>
+  struct Pending {
+    std::uint64_t id;
+    Ref data;
+  };
+
+  template <class Ref>
+  static bool contains(const std::deque<Pending<Ref>>& queue, std::uint64_t id) {
+    return std::any_of(queue.begin(), queue.end(), [&](const auto& each) { return each.id == id; });
+  }
+
   static Ticket copy(ConstBufferRef in, BufferRef out) {
     detail::copy(in, out);
     return {};
@@ -82,11 +99,10 @@ class SelfTransport final : public Transport {
 
   void match() {
     while (!sends_.empty() && !recvs_.empty()) {
-      const ConstBufferRef from = sends_.front();
-      const BufferRef to = recvs_.front();
+      const ConstBufferRef from = sends_.front().data;
+      const BufferRef to = recvs_.front().data;
       sends_.pop_front();
       recvs_.pop_front();
-      ++matched_;
       if (from.bytes() != to.bytes()) {
         throw CommError(fmt::format("rank 0 sent {} bytes to itself, but {} were to be received",
                                     from.bytes(), to.bytes()));
@@ -95,11 +111,9 @@ class SelfTransport final : public Transport {
     }
   }
 
-  std::deque<ConstBufferRef> sends_;
-  std::deque<BufferRef> recvs_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
-  std::uint64_t matched_ = 0;
+  std::deque<Pending<ConstBufferRef>> sends_;
+  std::deque<Pending<BufferRef>> recvs_;
+  std::uint64_t started_ = 0;
 };
 
 }  // namespace

@@ -26,14 +26,13 @@ bool same_calls(const Slot& mine, const Slot& theirs) {
 }
 
 CallFingerprint fingerprint_of(const CollectiveCall& call) {
-  constexpr std::int64_t any = -1;
-  CallFingerprint print = {static_cast<std::int64_t>(call.kind), any, any, any, any, any};
+  CallFingerprint print = {code(call.kind), any, any, any, any, any};
   if (call.kind == CallKind::barrier) return print;
   print[1] = type_code(call.in);
   switch (call.kind) {
     case CallKind::allreduce:
-    case CallKind::reduce_scatter: print[2] = static_cast<std::int64_t>(call.op); break;
-    case CallKind::reduce: print[2] = static_cast<std::int64_t>(call.op); [[fallthrough]];
+    case CallKind::reduce_scatter: print[2] = code(call.op); break;
+    case CallKind::reduce: print[2] = code(call.op); [[fallthrough]];
     case CallKind::broadcast:
     case CallKind::gather:
     case CallKind::scatter: print[3] = call.root; break;

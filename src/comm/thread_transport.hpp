@@ -41,7 +41,10 @@ struct ExpectedMessages {
   std::uint64_t begun = 0;
   std::uint64_t arrived = 0;
 
-  void push(const ExpectedMessage& message) { messages.push(arrived, begun++, message); }
+  void push(const ExpectedMessage& message) {
+    messages.push(arrived, begun, message);  // may throw
+    ++begun;
+  }
   bool pending() const { return arrived < begun; }
   const ExpectedMessage& front() const { return messages[arrived]; }
 };

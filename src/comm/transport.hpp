@@ -27,7 +27,7 @@ struct Ticket {
 /// The interface of a communication backend. Comm has checked the arguments: counts and parts fit,
 /// roots exist, the op suits the dtype and is not `avg`, and accepts() is true for all memory.
 /// `in` and `out` are disjoint, or the same memory (all_gather and gather: `in` is this rank's part
-/// of `out`; reduce_scatter: `out` is this rank's part of `in`).
+/// of `out`; scatter and reduce_scatter: `out` is this rank's part of `in`; not in all_to_all).
 /// Collective calls match between ranks by their order, messages by their order between two ranks.
 /// Calls on GPU memory are ordered on this thread's stream: a blocking call returns when it is
 /// issued, and waiting for a ticket makes the stream wait, not the host.
@@ -50,6 +50,7 @@ class Transport {
   virtual std::shared_ptr<Transport> split(int color, int key) = 0;
 
   virtual Ticket barrier(CallMode mode) = 0;
+  /// The root's data is only read.
   virtual Ticket broadcast(BufferRef data, int root, CallMode mode) = 0;
   virtual Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) = 0;
   virtual Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) = 0;

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <thread>
 
 namespace weft::detail {
@@ -35,8 +36,9 @@ std::chrono::duration<double> wait_limit() { return settings().timeout; }
 int available_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  return CPU_COUNT(&cores);
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0) return CPU_COUNT(&cores);
+  // A machine with more cores than the set can hold.
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 }  // namespace weft::detail

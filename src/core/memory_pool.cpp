@@ -203,13 +203,15 @@ void detail::pool_release(Device device, void* data, std::size_t bytes) noexcept
   pool(device).release(data, bytes);
 }
 
-void* detail::scalar_scratch(Device device, [[maybe_unused]] std::size_t bytes) {
+void* detail::scalar_scratch(Device device, std::size_t bytes) {
+  require(bytes <= scalar_scratch_bytes, "scalar_scratch: {} bytes requested, at most {} available",
+          bytes, scalar_scratch_bytes);
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) return cuda_scalars(device);
 #endif
   thread_local std::map<int, Buffer<std::byte>> scratch_buffers;
   Buffer<std::byte>& scratch = scratch_buffers[static_cast<int>(device.kind)];
-  if (scratch.size() == 0) scratch = Buffer<std::byte>(256, device);
+  if (scratch.size() == 0) scratch = Buffer<std::byte>(scalar_scratch_bytes, device);
   return scratch.data();
 }
 

@@ -43,7 +43,7 @@ class FirstFailure {
 
 Runs::Runs(const Shape& shape, const Box& box) : shape_(shape), box_(box) {
   if (box.shape.count() == 0) return;
-  // A run spans the last axes as long as all axes behind are whole.
+  // A run includes an axis if the box has all axes after it completely.
   first_ = shape.ndim();
   while (first_ > 0 && (first_ == shape.ndim() || box.shape[first_] == shape[first_])) --first_;
   length_ = box.shape.count(first_, shape.ndim());

@@ -36,11 +36,11 @@ void require_regular(const std::string& path, mode_t mode) {
       fmt::format("'{}' is {}, not a regular file; use the path of a file", path, kind_of(mode)));
 }
 
-/// The system would ignore everything behind a zero byte.
+/// The system would ignore everything after a zero byte.
 const char* checked(const std::string& path) {
-  if (path.empty()) throw Error("the path of a file is empty; name a file");
+  if (path.empty()) throw Error("the path of a file is empty; use the path of a file");
   if (path.find('\0') != std::string::npos)
-    throw Error(fmt::format("the path '{}' has a zero byte in it; name a file", path.c_str()));
+    throw Error(fmt::format("the path '{}' contains a zero byte; use another path", path.c_str()));
   return path.c_str();
 }
 
@@ -122,12 +122,12 @@ void File::read(void* to, index_t bytes, index_t offset) const {
   while (bytes > 0) {
     const auto wanted = static_cast<std::size_t>(std::min(bytes, most_at_once));
     const ssize_t got = retried([&] { return ::pread(descriptor_, next, wanted, offset); });
-    if (got < 0) fail_call("read", path_, "check that it is a file, and its disk");
+    if (got < 0) fail_call("read", path_, check_disk);
     if (got == 0) {
-      throw Error(fmt::format(
-          "'{}' ends after {} bytes, where {} more should be: it is not complete; copy or make it "
-          "anew",
-          path_, size(), bytes));
+      throw Error(
+          fmt::format("'{}' is not complete: it ends after {} bytes, but {} more are expected; "
+                      "copy or create it again",
+                      path_, size(), bytes));
     }
     next += got;
     offset += got;
@@ -160,7 +160,7 @@ ResolvedPath resolve_path(const std::string& path) {
     struct stat status {};
     if (::lstat(checked(at), &status) != 0) {
       if (errno == ENOENT) return {at, false};
-      fail_call("find out what is at", at, "check the path and its permissions");
+      fail_call("read the status of", at, "check the path and its permissions");
     }
     if (!S_ISLNK(status.st_mode)) {
       require_regular(at, status.st_mode);
@@ -172,7 +172,7 @@ ResolvedPath resolve_path(const std::string& path) {
                                                                 : at.substr(0, folder + 1) + target;
   }
   errno = ELOOP;
-  fail_call("follow the symbolic link", path, "check where it leads");
+  fail_call("follow the symbolic link", path, "check its target");
 }
 
 }  // namespace weft::detail

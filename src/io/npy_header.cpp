@@ -72,7 +72,7 @@ class HeaderText {
       }
     }
     if (!has_type || !has_order || !has_shape)
-      fail("one of 'descr', 'fortran_order' and 'shape' is not there");
+      fail("one of 'descr', 'fortran_order' and 'shape' is missing");
     // Python reads a carriage return here as a new statement.
     rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
     if (!rest_.empty()) fail(fmt::format("\"{}\" follows the last '}}'", printable(rest_)));
@@ -172,7 +172,7 @@ class HeaderText {
       }
     }
     throw Error(
-        fmt::format("'{}' has elements of NumPy's type '{}', which Weft does not have; convert "
+        fmt::format("'{}' has elements of NumPy's type '{}', which Weft does not support; convert "
                     "them, for instance with x.astype('f8')",
                     path_, printable(name)));
   }
@@ -186,7 +186,7 @@ std::string_view npy_name(DType dtype) {
   for (const auto& [name, type] : npy_types) {
     if (type == dtype) return name;
   }
-  refuse("NumPy has no type like {}", to_string(dtype));
+  refuse("NumPy has no type for {}", to_string(dtype));
 }
 
 }  // namespace
@@ -217,17 +217,17 @@ NpyInfo read_npy_header(const File& file) {
   std::array<unsigned char, 12> start{};
   file.read(start.data(), std::min<index_t>(size, 12), 0);
   if (size < 10 || std::string_view(reinterpret_cast<char*>(start.data()), 6) != magic) {
-    throw Error(
-        fmt::format("'{}' is not a .npy file: it does not begin as these do; save the "
-                    "array with numpy.save, or unpack an .npz file first",
-                    file.path()));
+    throw Error(fmt::format(
+        "'{}' is not a .npy file: it does not begin with the header of one; save the array with "
+        "numpy.save, or unpack an .npz file first",
+        file.path()));
   }
   const int version = start[6];
   if (version < 1 || version > 3 || start[7] != 0) {
-    throw Error(
-        fmt::format("'{}' is a .npy file of version {}.{}, and 1.0, 2.0 and 3.0 can be read; save "
-                    "the array with another version of NumPy",
-                    file.path(), version, start[7]));
+    throw Error(fmt::format(
+        "'{}' has the .npy format in version {}.{}, but only 1.0, 2.0 and 3.0 are supported; "
+        "save the array with another version of NumPy",
+        file.path(), version, start[7]));
   }
   const index_t before = version == 1 ? 10 : 12;
   index_t length = start[8] + 256 * start[9];
@@ -247,7 +247,7 @@ NpyInfo read_npy_header(const File& file) {
   if (there < info.shape.count()) {
     throw Error(
         fmt::format("'{}' is not complete: it has {} of the {} elements of an array of {}; "
-                    "copy or make it anew",
+                    "copy or create it again",
                     file.path(), there, info.shape.count(), to_string(info.shape)));
   }
   return info;

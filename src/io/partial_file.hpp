@@ -32,7 +32,7 @@ class PartialFile {
 /// Whether PartialFile could have chosen `name` for this target; both without their folders.
 bool is_partial_name(std::string_view name, std::string_view target);
 
-/// A path split behind its last '/'.
+/// A path split after its last '/'.
 struct SplitPath {
   std::string folder;
   std::string name;

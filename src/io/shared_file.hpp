@@ -34,7 +34,7 @@ class SharedFile {
  public:
   using Announce = std::function<void(const std::string& partial_path)>;
 
-  /// Creates a file of `bytes` bytes. Rank 0 calls `announce` before.
+  /// Creates a file of `bytes` bytes. Before that, rank 0 calls `announce` with its path.
   SharedFile(const Comm& comm, const std::string& target, index_t bytes,
              const Announce& announce = {});
 

@@ -2,6 +2,8 @@
 
 #include <weft/array/layout_transforms.hpp>
 
+#include "array/balanced_splits.hpp"
+
 #include <algorithm>
 #include <numeric>
 

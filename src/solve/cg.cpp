@@ -20,7 +20,7 @@ const LinearOperator<T>& require_square(const LinearOperator<T>& a) {
     refuse(
         "cg: {}; it must map a space to itself. Use cgls() for least squares, or "
         "A.normal() and the adjoint applied to y",
-        detail::difference("the operator takes", a.domain(), "gives", a.range()));
+        detail::difference("the operator takes", a.domain(), "returns", a.range()));
   }
   return a;
 }

@@ -89,7 +89,7 @@ CheckpointHeader parse(const std::string& text) {
     Line line(one);
     if (line.key() == "solver") header.solver = line.rest();
     if (line.key() == "ranks") header.ranks = line.integer();
-    if (line.key() == "dealing") header.partition = line.bits();
+    if (line.key() == "partition") header.partition = line.bits();
     if (line.key() == "history") header.history_length = line.integer();
     if (line.key() == "checksum") header.checksum = line.bits();
     if (line.key() == "array") header.arrays.push_back(read_array(line));
@@ -101,7 +101,7 @@ CheckpointHeader parse(const std::string& text) {
       const index_t value = line.integer();
       header.integers.push_back({line.rest(), value});
     }
-    if (line.key() == "fact") {
+    if (line.key() == "property") {
       const double value = line.real();
       const double tolerance = line.real();
       header.properties.push_back({line.rest(), value, tolerance});
@@ -196,7 +196,7 @@ std::string first_difference(std::string_view what, const std::vector<Item>& sav
 }  // namespace
 
 std::string CheckpointHeader::text() const {
-  std::string lines = fmt::format("solver {}\nranks {}\ndealing {}\nhistory {}\nchecksum {}\n",
+  std::string lines = fmt::format("solver {}\nranks {}\npartition {}\nhistory {}\nchecksum {}\n",
                                   solver, ranks, hex(partition), history_length, hex(checksum));
   for (const Integer& integer : integers)
     lines += fmt::format("integer {} {}\n", integer.value, integer.name);
@@ -208,7 +208,7 @@ std::string CheckpointHeader::text() const {
   for (const Numbers& one : numbers) lines += fmt::format("numbers {} {}\n", one.bytes, one.name);
   for (const Property& property : properties) {
     lines +=
-        fmt::format("fact {} {} {}\n", hex(property.value), hex(property.tolerance), property.name);
+        fmt::format("property {} {} {}\n", hex(property.value), hex(property.tolerance), property.name);
   }
   return fmt::format("{}{} {} {}\n{}", magic, version, hex(lines.size()), hex(text_checksum(lines)),
                      lines);

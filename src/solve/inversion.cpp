@@ -41,12 +41,12 @@ void check_regularizers(const char* where, const Layout& domain,
     }
     if (data && !(data->layout() == op.range())) {
       refuse("{}: {}", where,
-             detail::difference(fmt::format("regularizer {} gives", i), op.range(), "its data are",
-                                data->layout()));
+             detail::difference(fmt::format("regularizer {} returns", i), op.range(),
+                                "its data are", data->layout()));
     }
     require(
         op.range().device() == domain.device(),
-        "{}: regularizer {} takes arrays on {} and gives them on {}; both must be on one device",
+        "{}: regularizer {} takes arrays on {} and returns them on {}; both must be on one device",
         where, i, to_string(domain.device()), to_string(op.range().device()));
   }
 }
@@ -210,7 +210,7 @@ PreconditionedSolution<D> preconditioned_inversion(
   check_damp(where, damp);
   if (!(p.range() == a.domain())) {
     refuse("{}: {}", where,
-           detail::difference("the operator takes", a.domain(), "P gives", p.range()));
+           detail::difference("the operator takes", a.domain(), "P returns", p.range()));
   }
   if (p0 && !(p0->layout() == p.domain())) {
     refuse("{}: {}", where, detail::difference("P takes", p.domain(), "p0 is", p0->layout()));

@@ -33,9 +33,10 @@ void check_options(const char* name, const IstaOptions<D>& options, const Layout
     refuse("{}: {}", name,
            detail::difference("the operator takes", domain, "the sparsifier takes", s.domain()));
   }
-  require(s.range().device() == domain.device(),
-          "{}: the sparsifier takes arrays on {} and gives them on {}; both must be on one device",
-          name, to_string(domain.device()), to_string(s.range().device()));
+  require(
+      s.range().device() == domain.device(),
+      "{}: the sparsifier takes arrays on {} and returns them on {}; both must be on one device",
+      name, to_string(domain.device()), to_string(s.range().device()));
 }
 
 template <Scalar D, Scalar R>

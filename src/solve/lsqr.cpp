@@ -154,6 +154,7 @@ struct LsqrRecurrence final : Recurrence<D> {
   detail::SumSpace range;
   detail::Scalars scalars;
   double y_norm = 0;
+  double x0_norm = 0;
   double least_a_norm = 0;  // a lower bound of |A|: |A x0| / |x0|
   LsqrEstimates estimates;
 };
@@ -187,8 +188,8 @@ LsqrRecurrence<D, R>::LsqrRecurrence(Solver<D>& solver, const LinearOperator<D, 
   if (!starts_from_zero) {
     a.forward(x, q);
     axpy(-1, q, u);
-    const double x_norm = norm(x);
-    if (x_norm > 0) least_a_norm = norm(q) / x_norm;
+    x0_norm = norm(x);
+    if (x0_norm > 0) least_a_norm = norm(q) / x0_norm;
     if (y_norm == 0) y_norm = norm(u);
     if (tail) axpby(static_cast<Real<D>>(-damp), x, 0, *tail);
   }
@@ -255,7 +256,8 @@ SolverCheck LsqrRecurrence<D, R>::evaluate() {
 
   estimates.a_norm = std::max(std::sqrt(now.a_squares), least_a_norm);
   estimates.condition = std::sqrt(now.a_squares * now.d_squares);
-  estimates.x_norm = now.x_norm;
+  // If x0 is a solution, the kernels stop before they sum |x|².
+  estimates.x_norm = this->iteration() == 0 ? x0_norm : now.x_norm;
   estimates.damped_residual_norm = std::hypot(now.phi_bar, std::sqrt(now.psi_squares));
   estimates.residual_norm = undamped(estimates.damped_residual_norm, damp, estimates.x_norm);
   estimates.gradient_norm = now.gradient_norm;

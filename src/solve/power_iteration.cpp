@@ -34,7 +34,7 @@ LargestEigenvalue<T> largest_eigenvalue(const char* name, const LinearOperator<T
   detail::PowerResult<T> result = detail::power_steps(a, between, options);
   const index_t last = result.largest.iterations;
   require(result.outcome != detail::PowerOutcome::not_finite,
-          "{}: the operator gives values that are not finite, in iteration {}", name, last);
+          "{}: the operator returns values that are not finite, in iteration {}", name, last);
   require(result.outcome != detail::PowerOutcome::not_positive, "{}: {}, in iteration {}", name,
           if_negative, last);
   return std::move(result.largest);
@@ -88,7 +88,8 @@ ConditionEstimate estimate_by_bidiagonalization(const LinearOperator<D, R>& a,
                     : is_done  ? detail::IterationStatus::done
                                : detail::IterationStatus::running);
     require(status != detail::IterationStatus::not_finite,
-            "condition_estimate: the operator gives values that are not finite, in step {}", step);
+            "condition_estimate: the operator returns values that are not finite, in step {}",
+            step);
     if (status == detail::IterationStatus::done) break;
   }
   return matrix.condition();
@@ -102,7 +103,7 @@ LargestEigenvalue<T> power_iteration(const LinearOperator<T>& a,
   check_power_options("power_iteration", options);
   if (!(a.domain() == a.range())) {
     refuse("power_iteration: {}; it must map a space to itself. Use largest_singular_value()",
-           detail::difference("the operator takes", a.domain(), "gives", a.range()));
+           detail::difference("the operator takes", a.domain(), "returns", a.range()));
   }
   return largest_eigenvalue(
       "power_iteration", a, a.range(), options,
@@ -128,10 +129,11 @@ template <Scalar D, Scalar R>
 ConditionEstimate condition_estimate(const LinearOperator<D, R>& a,
                                      const ConditionOptions& options) {
   require(options.steps >= 1, "condition_estimate: steps = {}; allow at least one", options.steps);
-  require(a.domain().device() == a.range().device(),
-          "condition_estimate: the operator takes arrays on {} and gives them on {}; both must be "
-          "on one device",
-          to_string(a.domain().device()), to_string(a.range().device()));
+  require(
+      a.domain().device() == a.range().device(),
+      "condition_estimate: the operator takes arrays on {} and returns them on {}; both must be "
+      "on one device",
+      to_string(a.domain().device()), to_string(a.range().device()));
   // Start in the smaller space: in the larger one, A or Aᴴ has a null space, which would count as
   // singular values of 0.
   const index_t unknowns = detail::reals_in<D> * a.domain().count();

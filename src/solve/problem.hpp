@@ -18,10 +18,10 @@ namespace weft::detail {
 template <Scalar D, Scalar R>
 void check_problem(const char* solver, const LinearOperator<D, R>& a, const ConstArrayView<R>& y) {
   if (!(y.layout() == a.range())) {
-    refuse("{}: {}", solver, difference("the operator gives", a.range(), "y is", y.layout()));
+    refuse("{}: {}", solver, difference("the operator returns", a.range(), "y is", y.layout()));
   }
   require(a.domain().device() == a.range().device(),
-          "{}: the operator takes arrays on {} and gives them on {}; both must be on one device",
+          "{}: the operator takes arrays on {} and returns them on {}; both must be on one device",
           solver, to_string(a.domain().device()), to_string(a.range().device()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <weft/kernel/dispatch.hpp>
 
+#include "array/layout_queries.hpp"
 #include "solve/solver_kernels.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ void SumSpace::add(const Layout& layout) {
     return;
   }
   (layout.is_within_groups() ? has_groups_ : has_common_parts_) = true;
-  const Comm& comm = layout.reduction_comm();
+  const Comm& comm = reduction_comm(layout);
   const index_t count = layout.local_count();
   if (ranges_.empty() || !(ranges_.back().comm == comm)) {
     const index_t first = ranges_.empty() ? 0 : ranges_.back().first + ranges_.back().count;

@@ -149,8 +149,7 @@ TEST(BenchWorld, describes_how_devices_are_shared) {
       {"a", 1, "cuda:0", "X", "01"}, {"a", 2, "cuda:0", "X", "01"}, {"b", 3, "cuda:0", "X", "01"}};
   EXPECT_EQ(distinct_devices(ranks), 2);
   EXPECT_EQ(sharing_text(ranks, DeviceKind::cuda), "3 ranks share 2 GPUs");
-  EXPECT_EQ(sharing_text({ranks[0], ranks[2]}, DeviceKind::cuda),
-            "every rank has a GPU of its own");
+  EXPECT_EQ(sharing_text({ranks[0], ranks[2]}, DeviceKind::cuda), "one GPU per rank");
   EXPECT_EQ(sharing_text({{"a", 1, "cpu", "X", ""}}, DeviceKind::cpu), "1 rank on 1 host");
 }
 

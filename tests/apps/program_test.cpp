@@ -188,7 +188,7 @@ TEST(Program, info_shows_build_machine_and_route) {
   const json facts = json::parse(run("$W info --json --ranks 2").output);
   EXPECT_TRUE(facts.at("build").at("version").is_string());
   EXPECT_TRUE(facts.at("build").at("kernels for").is_string());
-  EXPECT_EQ(facts.at("travel").at("ranks"), "2 on thread");
+  EXPECT_EQ(facts.at("communication").at("ranks"), "2 on thread");
 }
 
 TEST(Program, info_shows_the_selected_kernels) {
@@ -220,7 +220,7 @@ TEST(Program, info_warns_if_blas_does_not_know_the_processor) {
 #endif
 }
 
-// bench
+// selftest
 
 TEST(Program, selftest_tests_all_operators) {
   for (const char* how : {"--ranks 1", "--ranks 3", "--ranks 3 --device debug"}) {
@@ -241,6 +241,8 @@ TEST(Program, selftest_takes_any_number_of_axes) {
   }
   EXPECT_TRUE(contains(run("$W selftest --shape 5,6").output, "arrays of (5, 6) on cpu"));
 }
+
+// bench
 
 TEST(Program, every_call_is_correct_on_threads) {
   for (const bench::Case& each : bench::all_cases()) {
@@ -301,7 +303,7 @@ TEST(Program, bench_reports_that_threads_have_no_bare_call) {
 TEST(Program, bench_warns_about_shared_devices) {
   const Ended ended = run("$W bench allreduce --ranks 2 --max 8 --iters 1");
   EXPECT_TRUE(contains(ended.output, "# warning: ")) << ended.output;
-  EXPECT_TRUE(contains(ended.output, "not of NVLink")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "do not measure NVLink")) << ended.output;
   EXPECT_TRUE(contains(ended.output, "#   rank 1 on ")) << ended.output;
 }
 

@@ -28,9 +28,9 @@ class Agreement : public testing::Test {
 
 std::string last_rank(const Comm& comm) { return "rank " + std::to_string(comm.size() - 1) + ": "; }
 
-using Way = std::function<void(const Layout&)>;
+using PlanningCall = std::function<void(const Layout&)>;
 
-std::vector<std::pair<std::string, Way>> ways(const Comm& comm) {
+std::vector<std::pair<std::string, PlanningCall>> planning_calls(const Comm& comm) {
   using Array = DistributedArray<double>;
   return {
       {"Redistribution",
@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, Way>> ways(const Comm& comm) {
 
 }  // namespace
 
-TEST_F(Agreement, layouts_that_differ_are_told_from_each_other) {
+TEST_F(Agreement, differing_layouts_are_reported) {
   on_ranks([](Comm comm) {
     const index_t n = 2 * comm.size();
     const std::vector<std::pair<Layout, Layout>> pairs = {
@@ -82,19 +82,19 @@ TEST_F(Agreement, layouts_that_differ_are_told_from_each_other) {
     for (const bool checked : {true, false}) {
       comm.check_calls(checked);
       for (const auto& [most, last] : pairs) {
-        for (const auto& [name, way] : ways(comm)) {
+        for (const auto& [name, call] : planning_calls(comm)) {
           SCOPED_TRACE(name + " of " + to_string(most) + " and " + to_string(last));
           const bool is_last = comm.rank() + 1 == comm.size();
           expect_disagreement(
               comm, {name, "rank", last_rank(comm), to_string(most), to_string(last), "f64"},
-              [&, &make = way, &a = most, &b = last] { make(is_last ? b : a); });
+              [&, &plan = call, &a = most, &b = last] { plan(is_last ? b : a); });
         }
       }
     }
   });
 }
 
-TEST_F(Agreement, layouts_that_differ_in_the_middle_are_told_apart) {
+TEST_F(Agreement, layouts_that_print_alike_are_distinguished) {
   on_ranks([](Comm comm) {
     // to_string() names only the first eight extents, and not the cuts of bricks.
     const Layout one = Layout::scatter(comm, {40, 3});
@@ -177,7 +177,7 @@ TEST_F(Agreement, reductions_are_compared_if_calls_are) {
   });
 }
 
-TEST_F(Agreement, plans_of_equal_layouts_are_made_as_ever) {
+TEST_F(Agreement, plans_of_equal_layouts_are_built) {
   on_ranks([](Comm comm) {
     for_all_layouts(comm, {6, 5}, [](const Layout& layout) {
       EXPECT_NO_THROW(Redistribution<double>(layout, layout));

@@ -229,6 +229,27 @@ TEST(ArrayView, keeps_a_temporary_array) {
   });
 }
 
+TEST(ArrayView, part_of_a_temporary_array_keeps_it) {
+  on_ranks([](Comm comm) {
+    const Layout rows = Layout::scatter(comm, {7, 3});
+    const Layout stack = Layout::stack({rows, rows});
+    const auto count = static_cast<std::size_t>(rows.local_count());
+    const auto filled = [&](double value) {
+      Array array(stack);
+      array.fill(value);
+      return array;
+    };
+    const View part = filled(5).part(1);
+    const ConstView constant = filled(6).part(0);
+    const Array other = filled(7);  // would reuse the memory
+    EXPECT_EQ(part.to_host(), std::vector<double>(count, 5.0));
+    EXPECT_EQ(constant.to_host(), std::vector<double>(count, 6.0));
+    part.fill(8.0);
+    EXPECT_EQ(part.to_host(), std::vector<double>(count, 8.0));
+    EXPECT_EQ(other.part(1).to_host(), std::vector<double>(count, 7.0));
+  });
+}
+
 TEST(LocalView, addresses_elements_by_strides) {
   std::vector<float> memory(2 * 3 * 8);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<float>(i);

@@ -23,7 +23,7 @@ void expect_reshaped(const ConstArrayView<T>& array, const Shape& shape, int see
 }
 
 template <class T>
-void expect_there_and_back(const Layout& layout, int root) {
+void expect_round_trip(const Layout& layout, int root) {
   const bool here = layout.comm().rank() == root;
   const std::vector<T> mine = here ? global_values<T>(layout) : std::vector<T>();
   const auto array = DistributedArray<T>::from_root(layout, mine, root);
@@ -155,13 +155,13 @@ TEST(DistributedArray, is_distributed_from_any_root_and_gathered_there) {
     for (const Shape& shape : {Shape{3}, Shape{4, 0, 3}, Shape{1, 7}, Shape{6, 5, 4}}) {
       for_each_layout(layouts(comm, shape), [](const Layout& layout) {
         for (int root = 0; root < layout.comm().size(); ++root) {
-          expect_there_and_back<double>(layout, root);
+          expect_round_trip<double>(layout, root);
         }
       });
     }
     for_each_scalar([&](auto example) {
       for_each_layout(on_devices(layouts(comm, {5, 6})), [](const Layout& layout) {
-        expect_there_and_back<decltype(example)>(layout, layout.comm().size() - 1);
+        expect_round_trip<decltype(example)>(layout, layout.comm().size() - 1);
       });
     });
   });

@@ -181,7 +181,7 @@ TEST(Messages, on_a_device_do_not_block_the_host) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {64, 30}).on(other_device());
     if (comm.route(other_device()).name == "staged") {
-      GTEST_SKIP() << "staged through the host, which must wait to have something to send";
+      GTEST_SKIP() << "staged messages block the host";
     }
     auto x = make_array<double>(layout, 1);
     auto y = make_array<double>(layout, 2);
@@ -210,8 +210,8 @@ TEST(Messages, nothing_is_allocated_in_a_loop) {
     auto y = make_array<double>(rows, 2);
     auto z = make_array<double>(columns);
     HaloExchange<double> halo(rows, widths_of_one(2), {.boundary = Boundary::reflect});
-    Redistribution<double> there(rows, columns);
-    Redistribution<double> back(columns, rows);
+    Redistribution<double> to_columns(rows, columns);
+    Redistribution<double> to_rows(columns, rows);
     expect_no_allocation(comm, [&] { axpy(0.5, x, y); });
     expect_no_allocation(comm, [&] { axpby(0.5, x, 0.5, y); });
     expect_no_allocation(comm, [&] { y = x; });
@@ -222,15 +222,15 @@ TEST(Messages, nothing_is_allocated_in_a_loop) {
     expect_no_allocation(comm, [&] { axpy_dot(0.5, x, y, y); });
     expect_no_allocation(comm, [&] { halo.run(x); });
     expect_no_allocation(comm, [&] { halo.run_adjoint(y); });
-    expect_no_allocation(comm, [&] { there.run(x, z); });
+    expect_no_allocation(comm, [&] { to_columns.run(x, z); });
     expect_no_allocation(comm, [&] {
       halo.run(x);
       axpy(0.5, x, y);
       dot(x, y);
       norm(y);
       axpy_dot(-0.5, x, y, x);
-      there.run(x, z);
-      back.run(z, x);
+      to_columns.run(x, z);
+      to_rows.run(z, x);
     });
   });
 }

@@ -86,6 +86,24 @@ TEST(MovedFrom, arrays_throw) {
   });
 }
 
+TEST(MovedFrom, assignment_leaves_nothing_behind) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {6, 5});
+    auto x = make_array<double>(layout, 1);
+    auto y = make_array<double>(Layout::replicated(comm, {4}), 2);
+    y = std::move(x);
+    expect_elements(y, local_values<double>(layout, 1));
+    // NOLINTBEGIN(bugprone-use-after-move)
+    EXPECT_EQ(x.local_count(), 0);
+    expect_error(comm, {"the array has been moved from"}, [&] { x.layout(); });
+    expect_error(comm, {"the array has been moved from"}, [&] { x.data(); });
+    // NOLINTEND(bugprone-use-after-move)
+    auto& same = y;
+    y = std::move(same);
+    expect_elements(y, local_values<double>(layout, 1));
+  });
+}
+
 TEST(MovedFrom, plans_throw) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {6, 5});

@@ -23,15 +23,15 @@ const std::vector<double> orders = {3, 2, 1.5, 0.5, 7, -1, -2.5, -3, 1e5, -1e5};
 /// The norm of numbers around 1; `order` may be any but 0 and infinity.
 double norm_of(const std::vector<double>& x, double order) {
   long double total = 0;
-  long double ruling = x.front();
+  long double dominant = x.front();
   for (const double element : x) {
-    ruling =
-        order > 0 ? std::max<long double>(ruling, element) : std::min<long double>(ruling, element);
+    dominant = order > 0 ? std::max<long double>(dominant, element)
+                         : std::min<long double>(dominant, element);
   }
   for (const double element : x) {
-    total += std::pow(element / ruling, static_cast<long double>(order));
+    total += std::pow(element / dominant, static_cast<long double>(order));
   }
-  return static_cast<double>(ruling * std::pow(total, 1 / static_cast<long double>(order)));
+  return static_cast<double>(dominant * std::pow(total, 1 / static_cast<long double>(order)));
 }
 
 double element(index_t position) { return 1 + 0.125 * static_cast<double>(position % 8); }

@@ -408,14 +408,22 @@ TEST(Reductions, differing_replicas_are_detected) {
     for (const Layout& layout : some) {
       SCOPED_TRACE(to_string(layout));
       auto x = make_array<double>(layout, 1);
+      auto y = make_array<double>(layout, 2);
+      const auto good = make_array<double>(layout, 3);
       EXPECT_NO_THROW(verify_replicas(x));
       EXPECT_NO_THROW(dot(x, x));
+      EXPECT_NO_THROW(axpy_dot(1, x, y, good));
       for (int wrong = 1; wrong < comm.size(); ++wrong) {
         std::vector<double> elements = local_values<double>(layout, 1);
         if (comm.rank() == wrong) elements.back() = std::nextafter(elements.back(), 100.0);
         x.from_host(elements);
         EXPECT_THROW(verify_replicas(x), AgreedError);
         EXPECT_THROW(dot(x, x), AgreedError);
+        EXPECT_THROW(dot(x, good), AgreedError);
+        EXPECT_THROW(dot(good, x), AgreedError);
+        EXPECT_THROW(axpy_dot(1, x, y, good), AgreedError);
+        EXPECT_THROW(axpy_dot(1, good, y, x), AgreedError);
+        EXPECT_THROW(axpy_dot(1, good, x, good), AgreedError);
         EXPECT_THROW(sum(x), AgreedError);
         EXPECT_THROW(max(x), AgreedError);
         EXPECT_THROW(norm(x), AgreedError);

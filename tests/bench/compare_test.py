@@ -22,6 +22,7 @@ import own_benchmarks  # noqa: E402
 import page_parts  # noqa: E402
 import reasons  # noqa: E402
 import render  # noqa: E402
+import sides  # noqa: E402
 
 WEFT_SIDE = ""
 HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
@@ -138,6 +139,12 @@ class Guard(unittest.TestCase):
         self.assertEqual(guard.speeds_of_compare({"rows": [row, error]}), expected)
 
 
+class Results(unittest.TestCase):
+    def test_quick_runs_keep_the_committed_results(self):
+        self.assertEqual(sides.results_file("compare.json", False), ROOT / "bench/results/compare.json")
+        self.assertFalse(sides.results_file("compare.json", True).is_relative_to(ROOT / "bench"))
+
+
 class Render(unittest.TestCase):
     """The page has every row, including those that are slower and those that failed."""
 
@@ -237,7 +244,9 @@ class Render(unittest.TestCase):
             self.row(family="collectives", peer="mpi", ratio=0.7),
         ]
         lines = "\n".join(page_parts.summary(rows))
-        self.assertIn("slower in 1 of 3 rows; 1 of these", lines)
+        self.assertIn("slower in 1 of 3 rows; all of these are single MPI", lines)
+        lines = "\n".join(page_parts.summary([*rows, self.row(ratio=0.5)]))
+        self.assertIn("slower in 2 of 4 rows; 1 of these are single MPI", lines)
 
     def test_a_benchmark_over_its_target_is_marked(self):
         rows = [

@@ -90,6 +90,21 @@ TEST(ConformanceArguments, must_match) {
   });
 }
 
+TEST(ConformanceArguments, of_an_exchange_must_match_on_the_same_rank) {
+  on_ranks([](Comm comm) {
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    std::vector<index_t> counts(ranks, 4);
+    counts[static_cast<std::size_t>(comm.rank())] = 2;
+    const Parts sent(std::vector<index_t>(ranks, 4));
+    const Parts received(counts);
+    const std::vector<double> in(4 * ranks);
+    std::vector<double> out(static_cast<std::size_t>(received.extent()));
+    // An AgreedError if calls are checked.
+    EXPECT_THROW(comm.all_to_all_v(in, sent, out, received), Error);
+    expect_works(comm);
+  });
+}
+
 TEST(ConformanceArguments, must_not_overlap) {
   on_ranks([](Comm comm) {
     const auto ranks = static_cast<std::size_t>(comm.size());
@@ -142,6 +157,7 @@ TEST(ConformanceArguments, refuse_invalid_parts) {
   EXPECT_THROW(Parts(Counts{1}, Counts{-1}), ArgumentError);
   EXPECT_THROW(Parts(Counts{2}, Counts{huge - 1}), ArgumentError);
   EXPECT_THROW(Parts().make_even(2, -1), ArgumentError);
+  EXPECT_THROW(Parts().make_even(-1, 2), ArgumentError);
   EXPECT_THROW(Parts().make_even(3, huge / 2), ArgumentError);
 
   const Parts parts(Counts{2, 0, 3});

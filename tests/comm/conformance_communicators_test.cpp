@@ -300,9 +300,9 @@ TEST(ConformanceDevice, memory_is_sent_and_received) {
       }
 
       auto again = on_debug(std::vector<int>(count, -1));
-      MessageBatch group(comm);
-      group.send(out, next).recv(again, previous);
-      group.run();
+      MessageBatch batch(comm);
+      batch.send(out, next).recv(again, previous);
+      batch.run();
       EXPECT_EQ(on_host(again), std::vector<int>(count, previous));
     }
   });

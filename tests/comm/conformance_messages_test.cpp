@@ -3,8 +3,9 @@
 #include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
-#include <memory>
-#include <numeric>
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
 
 namespace weft::test {
 
@@ -125,25 +126,29 @@ TEST(ConformanceMessages, of_a_batch_are_exchanged_each_time_it_runs) {
     std::vector<double> from_next(3);
     std::vector<double> from_previous(700);
     std::vector<double> nothing;
-    MessageBatch group(comm);
-    group.send(to_next, next).send(nothing, next).send(to_previous, previous);
+    MessageBatch batch(comm);
+    batch.send(to_next, next).send(nothing, next).send(to_previous, previous);
     // With two ranks both neighbours are the same; messages match in the order they were added.
-    group.recv(from_previous, previous).recv(nothing, previous).recv(from_next, next);
+    batch.recv(from_previous, previous).recv(nothing, previous).recv(from_next, next);
     for (int round = 0; round < 10; ++round) {
       to_next.assign(700, comm.rank() + 0.5 * round);
       to_previous.assign(3, -comm.rank() - 0.25 * round);
       if (round % 2 == 0) {
-        group.run();
+        batch.run();
       } else {
-        group.start();
+        batch.start();
         expect_works(comm);
-        group.finish();
+        batch.finish();
       }
       EXPECT_EQ(from_previous, std::vector<double>(700, previous + 0.5 * round));
       EXPECT_EQ(from_next, std::vector<double>(3, -next - 0.25 * round));
     }
-    EXPECT_THROW(group.send(to_next, comm.size()), ArgumentError);
-    EXPECT_THROW(group.recv(to_next, -1), ArgumentError);
+    EXPECT_THROW(batch.send(to_next, comm.size()), ArgumentError);
+    EXPECT_THROW(batch.recv(to_next, -1), ArgumentError);
+    EXPECT_THROW(batch.send(ConstBufferRef(to_next.data(), -1), next), ArgumentError);
+    EXPECT_THROW(batch.recv(BufferRef(to_next.data(), -1), next), ArgumentError);
+    EXPECT_THROW(batch.redirect_send(3, to_next.data()), ArgumentError);
+    batch.run();  // none of these was added
   });
 }
 
@@ -151,11 +156,11 @@ TEST(ConformanceMessages, of_a_batch_cannot_be_started_twice) {
   on_ranks([](Comm comm) {
     std::vector<int> out = {comm.rank()};
     std::vector<int> in(1);
-    MessageBatch group(comm);
-    group.send(out, comm.rank()).recv(in, comm.rank());
-    group.start();
-    EXPECT_THROW(group.start(), ArgumentError);
-    group.finish();
+    MessageBatch batch(comm);
+    batch.send(out, comm.rank()).recv(in, comm.rank());
+    batch.start();
+    EXPECT_THROW(batch.start(), ArgumentError);
+    batch.finish();
     EXPECT_EQ(in, out);
     MessageBatch empty(comm);
     empty.run();
@@ -317,6 +322,25 @@ TEST(ConformanceRequests, wait_when_destroyed) {
     EverythingAtOnce calls(comm, 500);
     calls.start().clear();
     calls.check();
+  });
+}
+
+TEST(ConformanceRequests, deliver_complete_calls_when_an_exception_destroys_them) {
+  on_ranks([](Comm comm) {
+    const auto out = on_debug(std::vector<int>(3, comm.rank()));
+    auto in = on_debug(std::vector<int>(3, -1));
+    auto last = on_debug(std::vector<int>(3, -1));
+    try {
+      const Request first = comm.start_recv(in, comm.rank());
+      Request second = comm.start_recv(last, comm.rank());
+      comm.send(out, comm.rank());
+      comm.send(out, comm.rank());
+      second.wait();  // messages keep their order, so the first is complete, too
+      throw std::runtime_error("an error of the program");
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(on_host(in), std::vector<int>(3, comm.rank()));
+    expect_works(comm);
   });
 }
 

@@ -75,6 +75,26 @@ TEST(ConformanceBroadcast, supports_every_type_and_root) {
   });
 }
 
+TEST(ConformanceBroadcast, reads_the_input_of_the_root_only) {
+  on_ranks([](Comm comm) {
+    for (int root = 0; root < comm.size(); ++root) {
+      const bool is_root = comm.rank() == root;
+      for (const index_t count : sizes) {
+        const Numbers in = values(DType::f32, comm.rank(), count);
+        const Numbers before = values(DType::f32, comm.size(), count);
+        Numbers out = values(DType::f32, comm.size(), count);
+        comm.broadcast(in.memory(), out.memory(), root);
+        EXPECT_TRUE(same(in, values(DType::f32, comm.rank(), count)));
+        EXPECT_TRUE(same(out, is_root ? before : values(DType::f32, root, count)));
+        // The root needs no `out`, the others need no `in`.
+        comm.broadcast(is_root ? in.memory() : ConstBufferRef(),
+                       is_root ? BufferRef() : out.memory(), root);
+        EXPECT_TRUE(same(out, is_root ? before : values(DType::f32, root, count)));
+      }
+    }
+  });
+}
+
 TEST(ConformanceAllGather, gathers_equal_parts_of_every_type) {
   on_ranks([](Comm comm) {
     for (const DType dtype : all_dtypes) {

@@ -2,11 +2,15 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/comm_state.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::test {
@@ -44,7 +48,79 @@ void expect_refused(std::string_view host, const std::vector<RouteFacts>& ranks,
   }
 }
 
+/// Records the calls it receives.
+class RecordingTransport final : public Transport {
+ public:
+  RecordingTransport(std::string name, std::vector<std::string>& calls)
+      : Transport(0, 1), name_(std::move(name)), calls_(calls) {}
+
+  std::string_view name() const override { return name_; }
+  bool accepts(Device) const override { return true; }
+  std::shared_ptr<Transport> split(int, int) override { return nullptr; }
+
+  Ticket barrier(CallMode) override { return record("barrier"); }
+  Ticket broadcast(BufferRef, int, CallMode) override { return record("broadcast"); }
+  Ticket allreduce(ConstBufferRef, BufferRef, ReduceOp, CallMode) override {
+    return record("allreduce");
+  }
+  Ticket reduce(ConstBufferRef, BufferRef, ReduceOp, int, CallMode) override {
+    return record("reduce");
+  }
+  Ticket reduce_scatter(ConstBufferRef, const Parts&, BufferRef, ReduceOp, CallMode) override {
+    return record("reduce_scatter");
+  }
+  Ticket all_gather(ConstBufferRef, BufferRef, const Parts&, CallMode) override {
+    return record("all_gather");
+  }
+  Ticket gather(ConstBufferRef, BufferRef, const Parts&, int, CallMode) override {
+    return record("gather");
+  }
+  Ticket scatter(ConstBufferRef, const Parts&, BufferRef, int, CallMode) override {
+    return record("scatter");
+  }
+  Ticket all_to_all(ConstBufferRef, const Parts&, BufferRef, const Parts&, CallMode) override {
+    return record("all_to_all");
+  }
+  Ticket send(ConstBufferRef, int) override { return record("send"); }
+  Ticket recv(BufferRef, int) override { return record("recv"); }
+  void flush() override { record("flush"); }
+
+  bool test(const Ticket&) override { return true; }
+  void wait(const Ticket&) override {}
+  void abandon(const Ticket&) noexcept override {}
+  void abort(const std::string&) noexcept override {}
+
+ private:
+  Ticket record(const char* call) {
+    calls_.push_back(name_ + " " + call);
+    return {};
+  }
+
+  std::string name_;
+  std::vector<std::string>& calls_;
+};
+
 }  // namespace
+
+// Otherwise a rank could block in a host call while a peer waits for its GPU message.
+TEST(DeviceRoute, issues_gpu_messages_before_calls_on_the_host) {
+  std::vector<std::string> calls;
+  const auto state = std::make_shared<CommState>();
+  state->transport = std::make_shared<RecordingTransport>("host", calls);
+  state->gpu_transport = std::make_shared<RecordingTransport>("gpu", calls);
+  const Comm comm = CommAccess::make(state, Device::cpu());
+  for (const bool checked : {false, true}) {
+    comm.check_calls(checked);
+    for (const auto& call : std::vector<std::function<void()>>{
+             [&] { comm.barrier(); }, [&] { comm.agree(); }, [&] { comm.allreduce(1); }}) {
+      calls.clear();
+      call();
+      std::erase(calls, "host flush");
+      ASSERT_GE(calls.size(), 2U);
+      EXPECT_EQ(calls.front(), "gpu flush") << "before " << calls[1];
+    }
+  }
+}
 
 TEST(DeviceRoute, of_one_rank_is_self) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0})).name, "self");

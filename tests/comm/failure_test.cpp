@@ -193,9 +193,9 @@ TEST_F(Failure, ends_a_batch) {
   expect_all_leave([](Comm comm) {
     const std::vector<int> out(10);
     std::vector<int> in(10);
-    MessageBatch group(comm);
-    for (int peer = 0; peer < comm.size(); ++peer) group.send(out, peer).recv(in, peer);
-    group.run();
+    MessageBatch batch(comm);
+    for (int peer = 0; peer < comm.size(); ++peer) batch.send(out, peer).recv(in, peer);
+    batch.run();
   });
 }
 
@@ -209,29 +209,29 @@ TEST_F(Failure, ends_later_calls) {
 namespace {
 
 /// Runs `body`, which a failure of rank `culprit` must end on all other ranks.
-void expect_all_hear(int ranks, int culprit, const std::function<void(Comm)>& body) {
+void expect_all_aborted(int ranks, int culprit, const std::function<void(Comm)>& body) {
   std::mutex mutex;
-  int heard = 0;
+  int aborted = 0;
   const auto start = Clock::now();
-  const auto listen = [&](Comm comm) {
+  const auto record = [&](Comm comm) {
     try {
       body(comm);
     } catch (const AbortedError& error) {
       EXPECT_EQ(error.failed_rank(), culprit);
       EXPECT_EQ(error.reason(), "elsewhere");
       const std::lock_guard lock(mutex);
-      ++heard;
+      ++aborted;
     }
   };
-  EXPECT_THROW(run_threads(ranks, listen), Boom);
-  EXPECT_EQ(heard, ranks - 1);
+  EXPECT_THROW(run_threads(ranks, record), Boom);
+  EXPECT_EQ(aborted, ranks - 1);
   EXPECT_LT(seconds_since(start), 2.0);
 }
 
 }  // namespace
 
 TEST_F(Failure, ends_calls_of_a_split_communicator) {
-  expect_all_hear(5, 4, [](Comm comm) {
+  expect_all_aborted(5, 4, [](Comm comm) {
     // The last rank fails in a communicator of its own and is named by its job rank.
     const Comm part = comm.split(comm.rank() == 4 ? 1 : 0, -comm.rank());
     if (comm.rank() == 4) throw Boom("elsewhere");
@@ -240,7 +240,7 @@ TEST_F(Failure, ends_calls_of_a_split_communicator) {
 }
 
 TEST_F(Failure, ends_calls_of_a_split_of_a_split) {
-  expect_all_hear(4, 2, [](Comm comm) {
+  expect_all_aborted(4, 2, [](Comm comm) {
     const Comm half = comm.split(comm.rank() / 2);
     const Comm turned = half.split(0, -half.rank());
     if (comm.rank() == 2) throw Boom("elsewhere");
@@ -305,7 +305,7 @@ TEST_F(Failure, with_a_message_in_progress_does_not_access_released_memory) {
 TEST_F(Failure, with_a_call_that_cannot_complete_is_reported) {
   // The destructor of a request waits; here that would be forever, on both sides.
   const auto start = Clock::now();
-  int heard = -1;
+  int failed_rank = -1;
   const auto body = [&](Comm comm) {
     std::vector<int> data(1);
     if (comm.rank() == 0) {
@@ -315,11 +315,11 @@ TEST_F(Failure, with_a_call_that_cannot_complete_is_reported) {
     try {
       comm.barrier();
     } catch (const AbortedError& error) {
-      heard = error.failed_rank();
+      failed_rank = error.failed_rank();
     }
   };
   EXPECT_THROW(run_threads(2, body), Boom);
-  EXPECT_EQ(heard, 0);
+  EXPECT_EQ(failed_rank, 0);
   EXPECT_LT(seconds_since(start), 2.0);
 }
 
@@ -355,7 +355,7 @@ TEST_F(Failure, of_a_single_rank_is_thrown_unchanged) {
 
 TEST_F(Failure, by_abort_reports_the_reason) {
   std::mutex mutex;
-  int heard = 0;
+  int aborted = 0;
   EXPECT_THROW(run_threads(3,
                            [&](Comm comm) {
                              if (comm.rank() == 1) comm.abort("the user has had enough");
@@ -368,17 +368,17 @@ TEST_F(Failure, by_abort_reports_the_reason) {
                                EXPECT_NE(text.find("rank 1"), std::string::npos) << text;
                                EXPECT_NE(text.find("had enough"), std::string::npos) << text;
                                const std::lock_guard lock(mutex);
-                               ++heard;
+                               ++aborted;
                                throw;
                              }
                            }),
                AbortedError);
-  EXPECT_EQ(heard, 3) << "also the rank that aborted";
+  EXPECT_EQ(aborted, 3) << "also the rank that aborted";
 }
 
 TEST_F(Failure, by_abort_of_a_split_communicator_names_the_job_rank) {
   std::mutex mutex;
-  int heard = 0;
+  int aborted = 0;
   const auto body = [&](Comm comm) {
     try {
       const Comm turned = comm.split(0, -comm.rank());
@@ -387,11 +387,11 @@ TEST_F(Failure, by_abort_of_a_split_communicator_names_the_job_rank) {
     } catch (const AbortedError& error) {
       EXPECT_EQ(error.failed_rank(), 2);
       const std::lock_guard lock(mutex);
-      ++heard;
+      ++aborted;
     }
   };
   run_threads(3, body);
-  EXPECT_EQ(heard, 3);
+  EXPECT_EQ(aborted, 3);
 }
 
 TEST_F(Failure, of_a_message_of_the_wrong_size_is_reported) {

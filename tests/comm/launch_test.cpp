@@ -3,6 +3,7 @@
 
 #include "comm/launch_checks.hpp"
 #include "core/environment.hpp"
+#include "core/this_rank.hpp"
 #include "support/shell.hpp"
 #include "support/text.hpp"
 
@@ -493,6 +494,13 @@ TEST(LaunchThreads, share_the_cores_and_leave_the_caller_its_threads) {
   EXPECT_EQ(omp_get_max_threads(), before);
 }
 #endif
+
+TEST(LaunchThreads, leave_the_caller_its_rank) {
+  set_this_rank(5);
+  run_threads(2, [](Comm comm) { EXPECT_EQ(this_rank(), comm.rank()); });
+  EXPECT_EQ(this_rank(), 5);
+  set_this_rank(-1);
+}
 
 TEST(LaunchMpiComm, needs_mpi) {
 #ifndef WEFT_TEST_MPIEXEC

@@ -129,10 +129,10 @@ TEST(Stats, count_messages) {
     std::vector<std::int16_t> nothing;
     comm.sendrecv(out, next, in, previous);
     comm.sendrecv(none, next, nothing, previous);
-    MessageBatch group(comm);
-    group.send(std::span(out).first(7), next).recv(std::span(in).first(7), previous);
-    group.run();
-    group.run();
+    MessageBatch batch(comm);
+    batch.send(std::span(out).first(7), next).recv(std::span(in).first(7), previous);
+    batch.run();
+    batch.run();
     expect_stats(comm.stats(), CallKind::send, {4, 4, 228, 0, 200});
     expect_stats(comm.stats(), CallKind::recv, {4, 0, 0, 0, 0});
     const CallStats total = comm.stats().total();

@@ -5,6 +5,9 @@
 #include <weft/comm/message_batch.hpp>
 #include <weft/core/error.hpp>
 
+#include "comm/thread_transport.hpp"
+#include "support/operator_new.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,6 +16,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -35,7 +39,7 @@ class Boom : public std::logic_error {
 };
 
 /// The error of a rank.
-struct Told {
+struct RankError {
   int rank = 0;
   int failed_rank = -1;
   std::string text;
@@ -43,27 +47,27 @@ struct Told {
 
 /// Runs `body` on threads, with or without checked calls. Collects the CommErrors that end it,
 /// which must occur within two seconds.
-std::vector<Told> told_by(int ranks, bool checking, const Call& body) {
+std::vector<RankError> errors_of(int ranks, bool checking, const Call& body) {
   std::mutex mutex;
-  std::vector<Told> told;
+  std::vector<RankError> errors;
   const auto start = Clock::now();
-  const auto listen = [&](const Comm& comm) {
+  const auto record = [&](const Comm& comm) {
     comm.check_calls(checking);
     try {
       body(comm);
     } catch (const AbortedError& error) {
       const std::lock_guard lock(mutex);
-      told.push_back({comm.rank(), error.failed_rank(), error.reason()});
+      errors.push_back({comm.rank(), error.failed_rank(), error.reason()});
       throw;
     } catch (const CommError& error) {
       const std::lock_guard lock(mutex);
-      told.push_back({comm.rank(), comm.rank(), error.what()});
+      errors.push_back({comm.rank(), comm.rank(), error.what()});
       throw;
     }
   };
-  EXPECT_ANY_THROW(run_threads(ranks, listen));
+  EXPECT_ANY_THROW(run_threads(ranks, record));
   EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 2.0);
-  return told;
+  return errors;
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -111,9 +115,9 @@ std::vector<Named> waits() {
        [=](const Comm& comm) {
          const std::vector<int> out(10);
          std::vector<int> in(10);
-         MessageBatch group(comm);
-         group.send(out, last(comm)).recv(in, last(comm));
-         group.run();
+         MessageBatch batch(comm);
+         batch.send(out, last(comm)).recv(in, last(comm));
+         batch.run();
        }},
       {"split", [](const Comm& comm) { static_cast<void>(comm.split(0)); }},
       {"agree", [](const Comm& comm) { comm.agree(); }},
@@ -144,12 +148,12 @@ TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
     const Request sending = comm.start_send(out, 0);
     throw Boom("the disk is full");
   };
-  const Call exchange_in_a_group = [](const Comm& comm) {
+  const Call exchange_in_a_batch = [](const Comm& comm) {
     std::vector<double> in(100);
     const std::vector<double> out(100);
-    MessageBatch group(comm);
-    group.send(out, 0).recv(in, 0);
-    group.start();
+    MessageBatch batch(comm);
+    batch.send(out, 0).recv(in, 0);
+    batch.start();
     throw Boom("the disk is full");
   };
   struct Beginning {
@@ -158,12 +162,12 @@ TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
   };
   for (const auto& [begin, messages] :
        {Beginning{reduce_some(1), false}, Beginning{reduce_some(10'000), false},
-        Beginning{exchange, true}, Beginning{exchange_in_a_group, true}}) {
+        Beginning{exchange, true}, Beginning{exchange_in_a_batch, true}}) {
     for (const Named& wait : waits()) {
       // A message that does not match it.
       const std::string name = wait.name;
       if (messages == (name == "send" || name == "recv")) continue;
-      const std::vector<Told> told = told_by(3, false, [&](const Comm& comm) {
+      const std::vector<RankError> errors = errors_of(3, false, [&](const Comm& comm) {
         if (comm.rank() == 2) {
           sleep_ms(5);
           begin(comm);
@@ -171,8 +175,8 @@ TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
         wait.call(comm);
         comm.barrier();
       });
-      EXPECT_EQ(told.size(), 2U) << name;
-      for (const Told& each : told) {
+      EXPECT_EQ(errors.size(), 2U) << name;
+      for (const RankError& each : errors) {
         EXPECT_EQ(each.failed_rank, 2) << name;
         EXPECT_EQ(each.text, "the disk is full") << name;
       }
@@ -182,7 +186,7 @@ TEST(ThreadFailure, with_calls_in_progress_reports_the_cause) {
 
 TEST(ThreadFailure, with_a_call_begun_by_all_reports_the_cause) {
   for (int round = 0; round < 50; ++round) {
-    const std::vector<Told> told = told_by(4, round % 2 == 0, [&](const Comm& comm) {
+    const std::vector<RankError> errors = errors_of(4, round % 2 == 0, [&](const Comm& comm) {
       std::vector<double> data(20'000);
       std::vector<Request> begun;
       for (int call = 0;; ++call) {
@@ -191,8 +195,8 @@ TEST(ThreadFailure, with_a_call_begun_by_all_reports_the_cause) {
         if (call % 2 == 1) begun.clear();
       }
     });
-    EXPECT_EQ(told.size(), 3U);
-    for (const Told& each : told) {
+    EXPECT_EQ(errors.size(), 3U);
+    for (const RankError& each : errors) {
       EXPECT_EQ(each.failed_rank, round % 4);
       EXPECT_EQ(each.text, "the disk is full");
     }
@@ -200,7 +204,7 @@ TEST(ThreadFailure, with_a_call_begun_by_all_reports_the_cause) {
 }
 
 TEST(ThreadFailure, caught_with_a_call_in_progress_is_thrown_by_the_next_call) {
-  const std::vector<Told> told = told_by(3, false, [](const Comm& comm) {
+  const std::vector<RankError> errors = errors_of(3, false, [](const Comm& comm) {
     std::vector<double> data(10'000);
     try {
       const Request request = comm.start_allreduce(data, data);
@@ -210,8 +214,8 @@ TEST(ThreadFailure, caught_with_a_call_in_progress_is_thrown_by_the_next_call) {
     }
     comm.barrier();
   });
-  EXPECT_EQ(told.size(), 3U);
-  for (const Told& each : told) {
+  EXPECT_EQ(errors.size(), 3U);
+  for (const RankError& each : errors) {
     EXPECT_EQ(each.failed_rank, 1);
     EXPECT_TRUE(contains(each.text, "allreduce unfinished")) << each.text;
   }
@@ -259,6 +263,26 @@ TEST(ThreadFailure, caught_by_a_rank_without_further_calls_does_not_block_others
                            }),
                CommError);
   EXPECT_LT(seconds, 2.0);
+}
+
+// Memory
+
+TEST(ThreadFailure, to_allocate_a_receive_does_not_change_the_queue) {
+  if (!replaces_operator_new) GTEST_SKIP() << "sanitizers replace operator new";
+  detail::ExpectedMessages queue;
+  bool failed = false;
+  set_allocation_hook([] { throw std::bad_alloc(); });
+  try {
+    for (int i = 0; i < 100; ++i) queue.push({});
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  }
+  set_allocation_hook(nullptr);
+  EXPECT_TRUE(failed);
+  const std::uint64_t before = queue.begun;
+  queue.push({});
+  EXPECT_EQ(queue.begun, before + 1);
+  EXPECT_EQ(before, 4U) << "the capacity that is allocated at construction";
 }
 
 // Requests that fail without being waited for
@@ -346,14 +370,14 @@ TEST(ThreadFailure, by_abort_that_no_rank_sees_is_thrown_at_the_end) {
 TEST(ThreadFailure, by_leaving_early_is_detected_at_once) {
   for (const bool checking : {false, true}) {
     for (const Named& wait : waits()) {
-      const std::vector<Told> told = told_by(3, checking, [&](const Comm& comm) {
+      const std::vector<RankError> errors = errors_of(3, checking, [&](const Comm& comm) {
         if (comm.rank() == 2) return;
         if (comm.rank() == 1) sleep_ms(5);
         wait.call(comm);
         comm.barrier();
       });
-      EXPECT_EQ(told.size(), 2U) << wait.name;
-      for (const Told& each : told) {
+      EXPECT_EQ(errors.size(), 2U) << wait.name;
+      for (const RankError& each : errors) {
         EXPECT_EQ(each.failed_rank, 2);
         EXPECT_TRUE(contains(each.text, "it left the program while rank ")) << each.text;
         EXPECT_TRUE(contains(each.text, std::string("was waiting for it in ") + wait.name))
@@ -364,14 +388,14 @@ TEST(ThreadFailure, by_leaving_early_is_detected_at_once) {
 }
 
 TEST(ThreadFailure, by_leaving_early_is_detected_in_split_communicators) {
-  const std::vector<Told> told = told_by(4, false, [](const Comm& comm) {
+  const std::vector<RankError> errors = errors_of(4, false, [](const Comm& comm) {
     const Comm pair = comm.split(comm.rank() / 2, -comm.rank());
     if (comm.rank() == 2) return;
     if (comm.rank() == 3) pair.barrier();
     comm.recv(std::vector<int>(1), 3);
   });
-  EXPECT_EQ(told.size(), 3U);
-  for (const Told& each : told) {
+  EXPECT_EQ(errors.size(), 3U);
+  for (const RankError& each : errors) {
     EXPECT_EQ(each.failed_rank, 2);
     EXPECT_EQ(each.text, "it left the program while rank 3 was waiting for it in barrier");
   }
@@ -446,12 +470,12 @@ TEST(ThreadFailure, by_different_calls_names_both_on_all_ranks) {
   };
   for (const Pair& pair : pairs) {
     for (const int culprit : {0, 31}) {
-      const std::vector<Told> told = told_by(33, false, [&](const Comm& comm) {
+      const std::vector<RankError> errors = errors_of(33, false, [&](const Comm& comm) {
         (comm.rank() == culprit ? pair.other : pair.usual)(comm);
         comm.barrier();
       });
-      EXPECT_EQ(told.size(), 33U);
-      for (const Told& each : told) {
+      EXPECT_EQ(errors.size(), 33U);
+      for (const RankError& each : errors) {
         EXPECT_TRUE(contains(each.text, pair.usual_name)) << each.text;
         EXPECT_TRUE(contains(each.text, pair.other_name)) << each.text;
         EXPECT_TRUE(contains(each.text, "rank " + std::to_string(culprit) + " calls")) << each.text;

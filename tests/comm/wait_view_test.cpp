@@ -23,10 +23,10 @@ class WaitViewOfTwo : public testing::Test {
     line_.socket = mine_;
   }
 
-  /// The failure found within `looks` checks, a tenth of a second apart.
-  std::string failure(int looks, double time_limit) {
+  /// The failure that so many checks find, a tenth of a second apart.
+  std::string failure(int checks, double time_limit) {
     const WatchedCollective call(*comm_, "allreduce", true);
-    for (int i = 0; i < looks; ++i) {
+    for (int i = 0; i < checks; ++i) {
       const std::optional<JobFailure> failure = view_.check(0.1, time_limit, line_);
       if (failure) return failure->reason;
       if (answers_) answer();
@@ -59,17 +59,17 @@ std::string waited(const std::string& time, const std::string& ranks) {
          " in allreduce, which is the limit set by WEFT_TIMEOUT";
 }
 
-TEST_F(WaitViewOfTwo, names_no_rank_without_queries) {
+TEST_F(WaitViewOfTwo, reports_no_state_without_queries) {
   line_.reaches_host = true;
   EXPECT_EQ(failure(20, 0.05), waited("0.05", "rank 1"));
   EXPECT_EQ(failure(20, 0.15), waited("0.15", "rank 1")) << "it had no time to respond";
 }
 
-TEST_F(WaitViewOfTwo, names_no_rank_that_datagrams_do_not_reach) {
+TEST_F(WaitViewOfTwo, reports_no_state_of_ranks_that_datagrams_do_not_reach) {
   EXPECT_EQ(failure(20, 1), waited("1", "rank 1"));
 }
 
-TEST_F(WaitViewOfTwo, names_unresponsive_ranks) {
+TEST_F(WaitViewOfTwo, reports_unresponsive_ranks) {
   line_.reaches_host = true;
   EXPECT_EQ(failure(20, 1), waited("1", "rank 1 (does not respond)"));
 }

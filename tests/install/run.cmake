@@ -9,7 +9,7 @@ function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Builds both programs with compiler options for a processor.
+# Builds the programs with compiler options for a processor.
 function(build_with options folder)
   run(${CMAKE_COMMAND} -S ${source} -B ${folder} -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
       "-D CMAKE_CXX_FLAGS=${flags} ${options}" -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${scratch}/prefix)

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// This file is compiled as a user's is who has no kernels for GPUs.
+// Like a user's file without GPU kernels, this file is compiled without WEFT_WITH_CUDA.
 TEST(Dispatch, refuses_a_gpu_without_kernels_for_it) {
   bool called = false;
   try {

@@ -53,10 +53,10 @@ TEST(DotTest, tolerates_cancellation) {
           copy(sum * x - size * (f * x), y);
           axpy(-third, x, y);
         };
-        const auto there = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
+        const auto forward = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(d, x, y);
         };
-        const auto back = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
+        const auto adjoint = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
           cancel(conj(d), x, y);
         };
         const auto wrong = [&](const ConstArrayView<T>& x, const ArrayView<T>& y) {
@@ -69,11 +69,11 @@ TEST(DotTest, tolerates_cancellation) {
           constant.fill(T{size});
           y += constant;
         };
-        const auto test = [&](const auto& adjoint) {
-          return dot_test(function_operator<T>(layout, layout, there, adjoint));
+        const auto test = [&](const auto& backward) {
+          return dot_test(function_operator<T>(layout, layout, forward, backward));
         };
-        EXPECT_GT(norm(function_operator<T>(layout, layout, there) * d), 0);
-        EXPECT_TRUE(test(back)) << to_string(test(back));
+        EXPECT_GT(norm(function_operator<T>(layout, layout, forward) * d), 0);
+        EXPECT_TRUE(test(adjoint)) << to_string(test(adjoint));
         EXPECT_FALSE(test(wrong)) << to_string(test(wrong));
         EXPECT_FALSE(test(affine)) << to_string(test(affine));
       }

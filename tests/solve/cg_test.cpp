@@ -279,13 +279,14 @@ TEST(Cg, stops_at_once_at_the_solution) {
       const auto nothing = cg(problem.a, zero, {}, {.single_reduction = single});
       EXPECT_EQ(nothing.reason, StopReason::converged);
       EXPECT_EQ(nothing.iterations, 0);
-      const auto there = cg(problem.a, problem.y, {}, {.x0 = x0, .single_reduction = single});
-      EXPECT_EQ(there.reason, StopReason::converged);
-      EXPECT_EQ(there.iterations, 0);
+      const auto from_solution =
+          cg(problem.a, problem.y, {}, {.x0 = x0, .single_reduction = single});
+      EXPECT_EQ(from_solution.reason, StopReason::converged);
+      EXPECT_EQ(from_solution.iterations, 0);
       // With y = 0, tolerances are relative to the first residual.
-      const auto back = cg(problem.a, zero, {}, {.x0 = x0, .single_reduction = single});
-      EXPECT_EQ(back.reason, StopReason::converged);
-      EXPECT_LE(size_of_vector(whole(back.x)), 1e-6 * size_of_vector(solution));
+      const auto to_zero = cg(problem.a, zero, {}, {.x0 = x0, .single_reduction = single});
+      EXPECT_EQ(to_zero.reason, StopReason::converged);
+      EXPECT_LE(size_of_vector(whole(to_zero.x)), 1e-6 * size_of_vector(solution));
     });
   });
 }

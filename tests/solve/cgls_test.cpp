@@ -249,16 +249,16 @@ TEST(Cgls, stops_at_once_at_the_solution) {
     expect_near(nothing.x, std::vector<double>(4), 0);
 
     const std::vector<double> solution = least_squares(problem.matrix, problem.data);
-    const auto there =
+    const auto from_solution =
         cgls(problem.a, problem.y, {}, {.x0 = array_of(problem.a.domain(), solution)});
-    EXPECT_EQ(there.reason, StopReason::converged);
-    EXPECT_EQ(there.iterations, 0);
+    EXPECT_EQ(from_solution.reason, StopReason::converged);
+    EXPECT_EQ(from_solution.iterations, 0);
 
     // With y = 0, tolerances are relative to the first gradient.
-    const auto back = cgls(problem.a, DistributedArray<double>(problem.a.range()), {},
-                           {.x0 = array_of(problem.a.domain(), solution)});
-    EXPECT_EQ(back.reason, StopReason::converged);
-    EXPECT_LE(size_of_vector(whole(back.x)), 1e-6);
+    const auto to_zero = cgls(problem.a, DistributedArray<double>(problem.a.range()), {},
+                              {.x0 = array_of(problem.a.domain(), solution)});
+    EXPECT_EQ(to_zero.reason, StopReason::converged);
+    EXPECT_LE(size_of_vector(whole(to_zero.x)), 1e-6);
 
     const Layout empty = Layout::scatter(comm, {0});
     EXPECT_EQ(cgls(identity<double>(empty), DistributedArray<double>(empty)).reason,

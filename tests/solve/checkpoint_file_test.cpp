@@ -247,7 +247,7 @@ TEST(CheckpointFile, that_is_forged_is_rejected) {
       }
       // As if saved by twice as many ranks with half of the numbers each.
       refused("bytes of scalars", [&](auto& image) {
-        image.line("dealing") = "dealing 0123456789abcdef";
+        image.line("partition") = "partition 0123456789abcdef";
         image.line("ranks") = fmt::format("ranks {}", 2 * comm.size());
         image.line("numbers") =
             fmt::format("numbers {} scalars", std::stol(image.line("numbers").substr(8)) / 2);
@@ -282,8 +282,8 @@ TEST(CheckpointFile, that_is_forged_is_rejected) {
         refused("history is out of order", [&](auto& image) { set_number(image, 4, iteration); });
       // A property with an infinite tolerance.
       refused("damp", [](auto& image) {
-        image.line("fact") =
-            fmt::format("fact {:016x} {:016x} damp", std::bit_cast<std::uint64_t>(7.0),
+        image.line("property") =
+            fmt::format("property {:016x} {:016x} damp", std::bit_cast<std::uint64_t>(7.0),
                         std::bit_cast<std::uint64_t>(std::numeric_limits<double>::infinity()));
       });
       write_on_first(comm, path, sealed(*good));

@@ -163,34 +163,34 @@ TEST(Inversion, more_unknowns_than_data) {
   });
 }
 
-TEST(Inversion, goes_on_from_a_checkpoint) {
+TEST(Inversion, resumes_from_a_checkpoint) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {40});
     const auto a = first_derivative<double>(line);
     const auto y = make_array<double>(line, 1);
     const std::vector<Regularizer<double>> regularizers = {
         {.op = identity<double>(line), .weight = 0.1, .data = make_array<double>(line, 2)}};
-    const auto expect_goes_on = [&](const auto& invert) {
+    const auto expect_resumes = [&](const auto& invert) {
       in_folder(comm, [&](const std::string& folder) {
         SolverOptions options{.max_iterations = 12, .relative_tolerance = 0};
-        const auto straight = invert(regularizers, options);
+        const auto uninterrupted = invert(regularizers, options);
         options.checkpoint = {.path = folder + "/state"};
         options.max_iterations = 5;
         invert(regularizers, options);
         options.max_iterations = 12;
         const auto resumed = invert(regularizers, options);
-        EXPECT_EQ(resumed.x.to_host(), straight.x.to_host());
-        EXPECT_EQ(resumed.history.size(), straight.history.size());
+        EXPECT_EQ(resumed.x.to_host(), uninterrupted.x.to_host());
+        EXPECT_EQ(resumed.history.size(), uninterrupted.history.size());
 
         const std::vector<Regularizer<double>> heavier = {
             {.op = identity<double>(line), .weight = 0.2, .data = make_array<double>(line, 2)}};
         expect_error<AgreedError>(comm, {"another problem"}, [&] { invert(heavier, options); });
       });
     };
-    expect_goes_on([&](const auto& with, const SolverOptions& options) {
+    expect_resumes([&](const auto& with, const SolverOptions& options) {
       return regularized_inversion(a, y, with, options);
     });
-    expect_goes_on([&](const auto& with, const SolverOptions& options) {
+    expect_resumes([&](const auto& with, const SolverOptions& options) {
       return normal_equations_inversion(a, y, with, options);
     });
   });
@@ -359,7 +359,7 @@ TEST(Inversion, rejects_mismatched_arguments) {
     refused({four, five, "preconditioner"},
             [&] { regularized_inversion(a, y, one, {}, {.preconditioner = does_not}); });
 
-    refused({"preconditioned_inversion", four, five, "P gives"},
+    refused({"preconditioned_inversion", four, five, "P returns"},
             [&] { preconditioned_inversion(a, y, does_not); });
     refused({nine, five, "y is"}, [&] { preconditioned_inversion(a, other, fits); });
     refused({four, five, "p0"}, [&] { preconditioned_inversion(a, y, fits, {}, {.p0 = other}); });

@@ -333,8 +333,8 @@ TEST(Ista, stops_at_once_at_the_solution) {
     expect_near(all.x, std::vector<double>(4), 0);
     EXPECT_NEAR(all.residual_norm, size_of_vector(problem.data), 1e-12);
 
-    const auto there = array_of(problem.a.domain(), lasso(problem.matrix, problem.data, 20));
-    EXPECT_EQ(ista(problem.a, problem.y, {}, {.eps = 20, .x0 = there}).iterations, 0);
+    const auto solution = array_of(problem.a.domain(), lasso(problem.matrix, problem.data, 20));
+    EXPECT_EQ(ista(problem.a, problem.y, {}, {.eps = 20, .x0 = solution}).iterations, 0);
     for (const bool backtracking : {false, true}) {
       const Layout empty = Layout::scatter(comm, {0});
       EXPECT_EQ(fista(identity<double>(empty), DistributedArray<double>(empty), {},
@@ -343,7 +343,7 @@ TEST(Ista, stops_at_once_at_the_solution) {
                 StopReason::converged);
       // With a zero operator, only the penalty remains.
       const auto nothing =
-          fista(0.0 * problem.a, problem.y, {}, {.backtracking = backtracking, .x0 = there});
+          fista(0.0 * problem.a, problem.y, {}, {.backtracking = backtracking, .x0 = solution});
       EXPECT_EQ(nothing.reason, StopReason::converged) << nothing.message;
       expect_near(nothing.x, std::vector<double>(4), 0);
     }

@@ -244,8 +244,10 @@ TEST(Lsqr, reports_why_it_stops) {
 
     expect_stop(lsqr(tall.a, nothing), converged, "x = 0 is the solution");
     expect_stop(lsqr(zero_operator, tall.y), converged, "x = 0 is the solution");
-    expect_stop(lsqr(zero_operator, nothing, {}, {.x0 = array_of(tall.a.domain(), some_vector(4))}),
-                converged, "x0 is the solution");
+    const auto from_solution =
+        lsqr(zero_operator, nothing, {}, {.x0 = array_of(tall.a.domain(), some_vector(4))});
+    expect_stop(from_solution, converged, "x0 is the solution");
+    EXPECT_NEAR(from_solution.estimates.x_norm, size_of_vector(some_vector(4)), 1e-12);
     expect_stop(lsqr(square.a, square.y), converged, "A x = y to atol and btol");
     expect_stop(lsqr(tall.a, tall.y), converged, "least squares to atol");
     expect_stop(lsqr(tall.a, tall.y, {.relative_tolerance = 0, .absolute_tolerance = 1e-6}),
@@ -290,17 +292,17 @@ TEST(Lsqr, stops_at_once_at_the_solution) {
   on_ranks([](Comm comm) {
     const Problem problem(comm, some_real_matrix(9, 4));
     const std::vector<double> solution = least_squares(problem.matrix, problem.data);
-    const auto there =
+    const auto from_solution =
         lsqr(problem.a, problem.y, {}, {.x0 = array_of(problem.a.domain(), solution)});
-    EXPECT_EQ(there.reason, StopReason::converged);
-    EXPECT_EQ(there.iterations, 0);
-    expect_near(there.x, solution, 0);
+    EXPECT_EQ(from_solution.reason, StopReason::converged);
+    EXPECT_EQ(from_solution.iterations, 0);
+    expect_near(from_solution.x, solution, 0);
 
     // With y = 0, tolerances are relative to the first residual.
-    const auto back = lsqr(problem.a, DistributedArray<double>(problem.a.range()), {},
-                           {.x0 = array_of(problem.a.domain(), solution)});
-    EXPECT_EQ(back.reason, StopReason::converged) << back.message;
-    EXPECT_LE(size_of_vector(whole(back.x)), 1e-6);
+    const auto to_zero = lsqr(problem.a, DistributedArray<double>(problem.a.range()), {},
+                              {.x0 = array_of(problem.a.domain(), solution)});
+    EXPECT_EQ(to_zero.reason, StopReason::converged) << to_zero.message;
+    EXPECT_LE(size_of_vector(whole(to_zero.x)), 1e-6);
 
     const Layout empty = Layout::scatter(comm, {0});
     EXPECT_EQ(lsqr(identity<double>(empty), DistributedArray<double>(empty)).reason,

@@ -75,10 +75,10 @@ TEST(PowerIteration, does_not_depend_on_the_layout) {
   on_ranks([](Comm comm) {
     const auto d = [](double i) { return 1 + i; };
     const auto cut = power_iteration(diagonal_of(Layout::scatter(comm, {30}), d));
-    const auto whole_one = power_iteration(diagonal_of(Layout::replicated(comm, {30}), d));
-    EXPECT_EQ(cut.iterations, whole_one.iterations);
-    EXPECT_NEAR(cut.eigenvalue, whole_one.eigenvalue, 1e-12 * cut.eigenvalue);
-    EXPECT_EQ(cut.converged, whole_one.converged);
+    const auto replicated = power_iteration(diagonal_of(Layout::replicated(comm, {30}), d));
+    EXPECT_EQ(cut.iterations, replicated.iterations);
+    EXPECT_NEAR(cut.eigenvalue, replicated.eigenvalue, 1e-12 * cut.eigenvalue);
+    EXPECT_EQ(cut.converged, replicated.converged);
     const auto other = power_iteration(diagonal_of(Layout::scatter(comm, {30}), d), {.seed = 5});
     EXPECT_NE(cut.eigenvalue, other.eigenvalue);
   });
@@ -153,7 +153,7 @@ TEST(PowerIteration, eigenvalues_increase) {
   });
 }
 
-TEST(PowerIteration, operators_with_little_in_them) {
+TEST(PowerIteration, handles_zero_identity_and_empty_operators) {
   on_ranks([](Comm comm) {
     const Layout line = Layout::scatter(comm, {9});
     const auto nothing = power_iteration(zero<double>(line, line));
@@ -281,10 +281,10 @@ TEST(PowerIteration, rejects_invalid_arguments) {
     const auto copies = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
       copy(x, y);
     };
-    const auto turned = [](const ConstArrayView<double>& y, const ArrayView<double>& x) {
+    const auto negated = [](const ConstArrayView<double>& y, const ArrayView<double>& x) {
       copy(-1.0 * y, x);
     };
-    const auto wrong = function_operator<double>(line, line, copies, turned);
+    const auto wrong = function_operator<double>(line, line, copies, negated);
     refused({"largest_singular_value", "dot_test", "iteration 1"},
             [&] { largest_singular_value(wrong); });
   });

@@ -203,6 +203,12 @@ TEST(Solver, solution_does_not_change_the_state) {
       Fista fista_alone(a, y, options, how);
       expect_unchanged(fista_watched, fista_alone);
     }
+    for (const index_t inner : {1, 2, 3}) {
+      const TotalVariationOptions<double> how{.mu = 0.5, .inner_iterations = inner};
+      TotalVariation variation_watched(a, y, options, how);
+      TotalVariation variation_alone(a, y, options, how);
+      expect_unchanged(variation_watched, variation_alone);
+    }
   });
 }
 

@@ -287,25 +287,25 @@ TEST(TotalVariation, all_pairs_of_scalars) {
     const auto check = [&]<Scalar D, Scalar R>(const LinearOperator<D, R>& a) {
       const bool single = std::same_as<Real<D>, float>;
       // The complex model is the real one times a factor of modulus 1.
-      D turned{};
+      D phase{};
       if constexpr (is_complex<D>) {
-        turned = D(Real<D>(0.6), Real<D>(-0.8));
+        phase = D(Real<D>(0.6), Real<D>(-0.8));
       } else {
-        turned = 1;
+        phase = 1;
       }
-      const auto times_turned = [&](const std::vector<double>& values) {
+      const auto times_phase = [&](const std::vector<double>& values) {
         DistributedArray<D> x(line);
         x.fill([&](const Index& at) {
-          return turned * static_cast<Real<D>>(values[static_cast<std::size_t>(at[0])]);
+          return phase * static_cast<Real<D>>(values[static_cast<std::size_t>(at[0])]);
         });
         return x;
       };
       const auto fit =
-          total_variation(a, a * times_turned(y),
+          total_variation(a, a * times_phase(y),
                           {.max_iterations = 1000, .relative_tolerance = single ? 1e-6 : 1e-8},
                           {.mu = 0.5, .rho = 2, .inner_iterations = 3});
       EXPECT_EQ(fit.reason, StopReason::converged) << fit.message;
-      expect_near(fit.x, parts_of(whole(times_turned(expected))), single ? 1e-4 : 1e-6);
+      expect_near(fit.x, parts_of(whole(times_phase(expected))), single ? 1e-4 : 1e-6);
     };
     const auto check_precision = [&]<class F>(F) {
       using C = std::complex<F>;

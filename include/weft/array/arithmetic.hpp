@@ -1,7 +1,8 @@
 #pragma once
 
 // Elementwise arithmetic on arrays and views, in any combination. Layouts must be equal; no
-// function sends a message. Functions that write to their last argument allocate nothing.
+// function sends a message. Functions that write to their last argument allocate nothing. Arguments
+// may be the same array, but must not overlap otherwise.
 
 #include <weft/array/distributed_array.hpp>
 

@@ -51,7 +51,6 @@ class DistributedArray : public ConstArrayView<T> {
   using ConstArrayView<T>::data;
   using ConstArrayView<T>::local;
   using ConstArrayView<T>::view;
-  using ConstArrayView<T>::part;
   T* data() {
     if (memory_.data() == nullptr) [[unlikely]]
       this->layout();  // throws if moved from
@@ -59,7 +58,10 @@ class DistributedArray : public ConstArrayView<T> {
   }
   std::span<T> local() { return writable().local(); }
   LocalView<T> view() { return writable().view(); }
-  ArrayView<T> part(int index) { return writable().part(index); }
+  /// A part of a stack; the part of a temporary array keeps it alive.
+  ConstArrayView<T> part(int index) const& { return ConstArrayView<T>::part(index); }
+  ArrayView<T> part(int index) & { return writable().part(index); }
+  ArrayView<T> part(int index) &&;
   void from_host(std::span<const T> values) { writable().from_host(values); }
   void fill(T value) { writable().fill(value); }
   template <class F>
@@ -76,6 +78,14 @@ template <Scalar T>
 ConstArrayView<T>::ConstArrayView(DistributedArray<T>&& array)
     : ConstArrayView(Checked{}, array.layout(), array.data(), array.local_count()) {
   keep_alive_ = std::make_shared<DistributedArray<T>>(std::move(array));
+}
+
+template <Scalar T>
+ArrayView<T> DistributedArray<T>::part(int index) && {
+  auto owner = std::make_shared<DistributedArray>(std::move(*this));
+  const ArrayView<T> whole(typename ConstArrayView<T>::Checked{}, owner->layout(), owner->data(),
+                           owner->local_count(), owner);
+  return whole.part(index);
 }
 
 template <Scalar T>

@@ -4,10 +4,10 @@
 #include <weft/core/device.hpp>
 #include <weft/core/shape.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -54,8 +54,6 @@ class Layout {
   /// The same elements at the same places, in memory of the same device, shared by the same groups
   /// of ranks. Costs no message.
   friend bool operator==(const Layout& a, const Layout& b);
-  /// Equal for equal layouts, and on all ranks that have built the same layout.
-  std::uint64_t hash() const;
 
   const Comm& comm() const;
   Device device() const;
@@ -72,8 +70,6 @@ class Layout {
   bool is_stack() const;
   int part_count() const;
   const Layout& part(int index) const;
-  /// The position of a part's first element in this rank's memory of the stack.
-  index_t part_offset(int index) const;
 
   // The following queries are for layouts that are not stacks.
 
@@ -92,10 +88,8 @@ class Layout {
   const Index& grid() const;
   std::span<const index_t> splits(int axis) const;
   bool is_cut(int axis) const;
-  /// Whether any group is cut along an axis, or along any axis. The answer is the same on all
-  /// ranks.
+  /// Whether any group is cut along an axis. The answer is the same on all ranks.
   bool is_cut_anywhere(int axis) const;
-  bool is_cut_anywhere() const;
   /// The cell of a rank in the grid of its group, and the rank of this rank's group in a cell.
   Index coordinates(int rank) const;
   int rank_at(const Index& cell) const;
@@ -106,10 +100,8 @@ class Layout {
   int group_count() const;
   /// The ranks of this rank's group, which share the array.
   const Comm& group_comm() const;
-  /// The ranks whose parts together are the array once; not valid() if that is this rank alone.
-  const Comm& reduction_comm() const;
-  /// The ranks of reduction_comm() that differ only in their place along an axis. Collective the
-  /// first time.
+  /// The ranks of this rank's group that differ only in their place along an axis; not valid() if
+  /// the axis is not cut. Collective over the group the first time.
   Comm line_comm(int axis) const;
 
  private:

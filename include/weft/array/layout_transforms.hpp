@@ -30,7 +30,4 @@ Layout permute_axes(const Layout& layout, std::span<const int> axes);
 /// `layout`. No messages.
 Layout replicated_like(const Layout& layout, const Shape& shape);
 
-/// Splits of n elements into parts that differ by at most one; the first n % parts are longer.
-std::vector<index_t> balanced_splits(index_t n, index_t parts);
-
 }  // namespace weft

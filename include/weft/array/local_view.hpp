@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// An N-D grid in memory that belongs to someone else. The last axis is contiguous; the other axes
+/// An N-D grid in memory that it does not own. The last axis is contiguous; the other axes
 /// have strides, in elements. Element access compiles to the same code as pointer arithmetic.
 template <class T>
 class LocalView {

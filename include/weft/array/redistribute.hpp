@@ -3,6 +3,7 @@
 #include <weft/array/distributed_array.hpp>
 
 #include <memory>
+#include <vector>
 
 namespace weft {
 
@@ -22,7 +23,7 @@ class Redistribution {
 
   /// Whether any rank needs elements of another; otherwise run() sends nothing.
   bool needs_messages() const;
-  /// y = x, in the other layout.
+  /// y = x, in the other layout. x and y must not share memory.
   void run(const ConstArrayView<T>& x, const ArrayView<T>& y);
 
  private:

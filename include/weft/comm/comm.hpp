@@ -30,9 +30,11 @@ std::string to_string(const Route& route);
 /// calls in the same order; WEFT_CHECK=1 (or check_calls) verifies that and reports ranks that
 /// differ.
 ///
-/// Data is anything contiguous: a vector, a span, a Buffer. Parts may be uneven or empty, and `in`
-/// and `out` may be the same memory. Device memory is sent by its route(); calls on it are ordered
-/// on this thread's stream and return when they are issued.
+/// Data is anything contiguous: a vector, a span, a Buffer. Parts may be uneven or empty. `in` and
+/// `out` may be the same memory, except in all_to_all: in gather and all_gather, `in` is then this
+/// rank's part of `out`; in scatter and reduce_scatter, `out` is its part of `in`. Otherwise they
+/// must not overlap. Device memory is sent by its route(); calls on it are ordered on this thread's
+/// stream and return when they are issued.
 class Comm {
  public:
   /// The communicator of this rank alone.
@@ -55,11 +57,13 @@ class Comm {
   Comm split(int color, int key = 0) const;
   Comm dup() const;
   bool valid() const { return state_ != nullptr; }
-  /// True for handles of the same communicator; communicators of one rank are all equal.
+  /// True for handles of the same communicator. All communicators made from self() are equal.
   friend bool operator==(const Comm& a, const Comm& b);
 
   void barrier() const;
   void broadcast(BufferRef data, int root) const;
+  /// Reads `in` on the root only, and writes `out` on the other ranks only.
+  void broadcast(ConstBufferRef in, BufferRef out, int root) const;
   void allreduce(ConstBufferRef in, BufferRef out, ReduceOp op = ReduceOp::sum) const;
   void allreduce(BufferRef data, ReduceOp op = ReduceOp::sum) const { allreduce(data, data, op); }
   /// Writes `out` only on the root.

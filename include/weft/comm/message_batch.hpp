@@ -3,6 +3,7 @@
 #include <weft/comm/comm.hpp>
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -19,9 +20,10 @@ class MessageBatch {
   MessageBatch& send(AsyncConstBufferRef data, int to);
   MessageBatch& recv(AsyncBufferRef data, int from);
   /// From now on, send number `index` of this batch reads from `data`.
-  void redirect_send(std::size_t index, const void* data) { sends_.at(index).data.data = data; }
+  void redirect_send(std::size_t index, const void* data);
 
-  /// Starts all messages. Their memory must not be accessed before finish().
+  /// Starts all messages. Their memory must not be accessed before finish(). If it throws, the
+  /// messages that were started are abandoned; see Request.
   void start();
   /// Returns when all messages of start() have arrived.
   void finish();

@@ -23,8 +23,9 @@ Cuda cuda_tag(Device device);
 /// Throws DeviceError: the GPU is not available, or the caller was compiled without GPU kernels.
 [[noreturn]] void refuse_cuda(Device device);
 
-/// Scratch memory on a device for results that the host fetches. Every call on a thread returns the
-/// same memory.
+inline constexpr std::size_t scalar_scratch_bytes = 256;
+/// Scratch memory on a device for results that the host fetches, of at most scalar_scratch_bytes.
+/// Every call on a thread returns the same memory.
 void* scalar_scratch(Device device, std::size_t bytes);
 
 }  // namespace weft::detail

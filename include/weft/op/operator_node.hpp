@@ -66,10 +66,10 @@ class AnyOperatorNode {
   /// Cost of one adjoint. By default the sum over the children, or cost() if there are none.
   virtual Cost adjoint_cost() const;
   /// Whether it can be captured in a CUDA graph: it neither synchronizes with the device nor reads
-  /// values back. By default whether all children can.
+  /// values back. By default whether all children can. The same on all ranks.
   virtual bool capturable() const;
   /// Whether A (c x) = c A x also holds for complex c. By default whether domain and range are
-  /// complex and all children are complex-linear.
+  /// complex and all children are complex-linear. The same on all ranks.
   virtual bool is_complex_linear() const;
   virtual Structure structure() const { return Structure::general; }
 

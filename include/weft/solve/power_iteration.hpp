@@ -42,7 +42,7 @@ struct LargestSingularValue {
 
 /// The largest eigenvalue of a Hermitian, positive semi-definite operator, by power iterations from
 /// a random array. One collective call per iteration. Throws if an iteration shows that the
-/// operator is not positive semi-definite, or gives values that are not finite.
+/// operator is not positive semi-definite, or returns values that are not finite.
 template <Scalar T>
 LargestEigenvalue<T> power_iteration(const LinearOperator<T>& a,
                                      const PowerIterationOptions& options = {});

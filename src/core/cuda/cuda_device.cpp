@@ -31,7 +31,6 @@ struct ThreadDevice {
 };
 
 // Scratch memory for results of kernels, in bytes.
-constexpr std::size_t scalar_bytes = 256;
 constexpr std::size_t counter_bytes = 256;
 
 /// On the current device.
@@ -54,7 +53,7 @@ ThreadDevice make_thread_device(int ordinal) {
   ThreadDevice made;
   made.stream = new_stream();
   const auto stream = static_cast<cudaStream_t>(made.stream.get());
-  constexpr std::size_t bytes = cuda_partial_bytes + counter_bytes + scalar_bytes;
+  constexpr std::size_t bytes = cuda_partial_bytes + counter_bytes + scalar_scratch_bytes;
   cuda_check(cudaMalloc(&made.scratch, bytes), "cudaMalloc");
   cuda_check(cudaMemsetAsync(made.scratch, 0, bytes, stream), "cudaMemsetAsync");
   made.scalars = static_cast<std::byte*>(made.scratch) + cuda_partial_bytes + counter_bytes;
@@ -69,7 +68,7 @@ struct ThreadDevicePool {
   std::multimap<int, ThreadDevice> devices;
 };
 
-ThreadDevicePool& heritage() {
+ThreadDevicePool& thread_device_pool() {
   static auto& instance = *new ThreadDevicePool;
   return instance;
 }
@@ -80,8 +79,8 @@ class ThreadDevices {
   ThreadDevices(const ThreadDevices&) = delete;
   ThreadDevices& operator=(const ThreadDevices&) = delete;
   ~ThreadDevices() {
-    const std::lock_guard lock(heritage().mutex);
-    heritage().devices.merge(mine_);
+    const std::lock_guard lock(thread_device_pool().mutex);
+    thread_device_pool().devices.merge(mine_);
   }
 
   /// Makes the GPU current in this thread.
@@ -94,8 +93,8 @@ class ThreadDevices {
     }
     if (found != mine_.end()) return found->second;
     {
-      const std::lock_guard lock(heritage().mutex);
-      if (auto left = heritage().devices.extract(ordinal)) {
+      const std::lock_guard lock(thread_device_pool().mutex);
+      if (auto left = thread_device_pool().devices.extract(ordinal)) {
         return mine_.insert(std::move(left))->second;
       }
     }

@@ -49,23 +49,22 @@ LinearOperator<T> direct_convolution(const Layout& layout, int axis, const Filte
                                 {h.count(), h.offset, std::move(conjugated)});
 }
 
-/// The spectrum of the filter, with lag 0 at position 0, computed in double precision.
+/// The spectrum of the filter, with lag 0 at position 0, computed in double precision on the device
+/// of the transform: a build may have transforms for GPUs only.
 template <Scalar T>
-std::vector<Spectrum<T>> spectrum_of(const Filter<T>& h, index_t nfft) {
+std::vector<Spectrum<T>> spectrum_of(const Filter<T>& h, index_t nfft, Device device) {
   using Z = std::complex<double>;
-  const Layout layout = Layout::local({nfft});
-  DistributedArray<Z> wrapped(layout);
+  std::vector<Z> wrapped(static_cast<std::size_t>(nfft));
   for (index_t j = 0; j < h.count(); ++j) {
     const index_t position = (j - h.offset + nfft) % nfft;
-    wrapped.local()[static_cast<std::size_t>(position)] = Z(h.taps[static_cast<std::size_t>(j)]);
+    wrapped[static_cast<std::size_t>(position)] = Z(h.taps[static_cast<std::size_t>(j)]);
   }
-  const auto spectrum = fft<Z>(layout, {.norm = FftNorm::none}) * wrapped;
+  const Layout layout = Layout::local({nfft}).on(device);
+  const auto transform = fft<Z>(layout, {.norm = FftNorm::none});
+  const std::vector<Z> spectrum =
+      (transform * DistributedArray<Z>::from_global(layout, wrapped)).to_host();
   const index_t count = is_complex<T> ? nfft : nfft / 2 + 1;
-  std::vector<Spectrum<T>> result;
-  for (const Z& value : spectrum.local().first(static_cast<std::size_t>(count))) {
-    result.emplace_back(value);
-  }
-  return result;
+  return {spectrum.begin(), spectrum.begin() + count};
 }
 
 /// The next length with prime factors up to 7, for which FFTs are fast.
@@ -86,7 +85,7 @@ LinearOperator<T> fft_convolution(const Layout& layout, int axis, const Filter<T
   const index_t reach = std::max(h.offset, h.count() - 1 - h.offset);
   const index_t nfft = fast_length(layout.shape()[axis] + reach);
   const auto transform = fftnd<T>(layout, {.axes = {axis}, .nfft = {nfft}, .transposed = true});
-  const std::vector<Spectrum<T>> spectrum = spectrum_of(h, nfft);
+  const std::vector<Spectrum<T>> spectrum = spectrum_of(h, nfft, layout.device());
   return adjoint(transform) *
          (diagonal<Spectrum<T>>(transform.range(), spectrum, {.axis = axis}) * transform);
 }

@@ -10,7 +10,6 @@
 
 #include "array/box_kernels.hpp"
 #include "array/plan_agreement.hpp"
-#include "array/vector_kernels.hpp"
 #include "op/matrix/gemm.hpp"
 #include "op/peers.hpp"
 #include "op/scaling.hpp"
@@ -103,27 +102,28 @@ class Summa final : public OperatorNode<T> {
     const index_t row = matrix_.local_shape()[1];
     const T* mine = matrix_.data() + panel.first_column;
     if (!has_peers(row_comm_)) return {mine, row};
-    if (panel.column == column_) {
+    const bool is_root = panel.column == column_;
+    const bool is_whole_block = is_root && panel.width == row;
+    if (is_root && !is_whole_block) {
       dispatch(matrix_.device(), [&](auto device) {
         kernels::copy_box(device, Shape{rows_, panel.width}, kernel_cast(mine), Index{row, 1},
                           kernel_cast(matrix_panel_.data()), Index{panel.width, 1});
       });
     }
-    row_comm_.broadcast(BufferRef(matrix_panel_.data(), rows_ * panel.width, matrix_.device()),
-                        panel.column);
-    return {matrix_panel_.data(), panel.width};
+    const T* from = is_whole_block ? mine : matrix_panel_.data();
+    broadcast(row_comm_, from, matrix_panel_.data(), rows_ * panel.width, panel.column);
+    return {from, panel.width};
   }
   const T* broadcast_rows(const Panel& panel, const ConstArrayView<T>& x) const {
     const T* mine = x.data() + panel.first_row * columns_;
     if (!has_peers(column_comm_)) return mine;
-    const index_t count = panel.width * columns_;
-    if (panel.row == row_) {
-      dispatch(x.device(), [&](auto device) {
-        kernels::copy(device, count, kernel_cast(mine), kernel_cast(model_panel_.data()));
-      });
-    }
-    column_comm_.broadcast(BufferRef(model_panel_.data(), count, x.device()), panel.row);
-    return model_panel_.data();
+    broadcast(column_comm_, mine, model_panel_.data(), panel.width * columns_, panel.row);
+    return panel.row == row_ ? mine : model_panel_.data();
+  }
+  /// Broadcasts `from` of the root to `to` of the other ranks.
+  void broadcast(const Comm& comm, const T* from, T* to, index_t count, int root) const {
+    comm.broadcast(ConstBufferRef(from, count, matrix_.device()),
+                   BufferRef(to, count, matrix_.device()), root);
   }
 
   DistributedArray<T> matrix_;
@@ -134,8 +134,8 @@ class Summa final : public OperatorNode<T> {
   index_t rows_;     // of this rank's part of A and of the data
   index_t columns_;  // of its part of the model and of the data
   std::vector<Panel> panels_;
-  mutable Buffer<T> matrix_panel_;
-  mutable Buffer<T> model_panel_;
+  mutable Buffer<T> matrix_panel_;  // received, or packed to be sent
+  mutable Buffer<T> model_panel_;   // received, or this rank's part of a sum
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Errors of ranks when a peer is missing or dies in an NCCL call. Started by mpirun with the
 // argument `late` or `dead`; exits with 0 if rank 0 got the expected error, 77 without a GPU.
 
-#include <weft/weft.hpp>
+#include <weft/comm/launch.hpp>
+#include <weft/core/buffer.hpp>
+#include <weft/core/error.hpp>
 
 #include <chrono>
 #include <csignal>

@@ -63,19 +63,20 @@ std::string evaluate_success(const Plan& plan, const Record& record, const Ended
   return "";
 }
 
-/// On threads every rank must have ended by itself with the right error.
+/// On threads, every rank must have thrown the right error in time.
 std::string evaluate_ranks(const Plan& plan, const Record& record) {
   for (int rank = 0; rank < plan.ranks; ++rank) {
     const RankRecord& each = record.ranks[rank];
     const double seconds = seconds_between(record.fault_at, each.at);
-    if (each.ending == Ending::none) return fmt::format("rank {} left no word", rank);
+    if (each.ending == Ending::none) return fmt::format("rank {} recorded no ending", rank);
     if (seconds > most_seconds) return fmt::format("rank {} ended after {:.2f} s", rank, seconds);
     const bool may_return = plan.action == Action::drop_request || rank == plan.culprit;
     if (each.ending == Ending::returned && !may_return) {
-      return fmt::format("rank {} noticed nothing", rank);
+      return fmt::format("rank {} returned without an error", rank);
     }
     if (each.ending == Ending::failed && rank != plan.culprit && !explains(plan, each.text)) {
-      return fmt::format("rank {} was told '{}'", rank, each.text);
+      return fmt::format("the error of rank {} does not name the failed rank and the reason: {}",
+                         rank, each.text);
     }
   }
   return "";
@@ -92,7 +93,7 @@ std::string evaluate(const Plan& plan, bool mpi, double deadline, const Record& 
     }
     return text;
   }
-  if (ended.hung) return "it had to be killed; " + first_lines(ended.output);
+  if (ended.hung) return "timeout; " + first_lines(ended.output);
   if (ended.signal != 0) {
     return fmt::format("signal {}; {}", ended.signal, first_lines(ended.output));
   }

@@ -1,4 +1,5 @@
-// Chaos tests: whatever fails and whenever, all ranks must learn of it. See options.cpp for usage.
+// Chaos tests: one rank fails at a random step, and all ranks must report it. See options.cpp for
+// usage.
 
 #include "faults/chaos/evaluate.hpp"
 #include "faults/chaos/options.hpp"

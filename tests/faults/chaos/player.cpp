@@ -70,7 +70,7 @@ struct PendingReduction final : Pending {
   int salt;
   Values in;
   Values out;
-  Request request;  // goes first
+  Request request;  // destroyed first, while its buffers exist
 };
 
 struct PendingGather final : Pending {
@@ -155,7 +155,7 @@ struct PendingHalo final : Pending {
 
   int salt;
   DistributedArray<double> x;
-  HaloExchange<double> halo;  // reads x, so it goes first
+  HaloExchange<double> halo;  // destroyed first, since it reads x
 };
 
 }  // namespace

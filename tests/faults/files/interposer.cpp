@@ -42,7 +42,7 @@ void mark(int descriptor, bool value) {
     is_watched[static_cast<std::size_t>(descriptor)] = value;
 }
 
-/// Counts a call; the fault that it is to suffer, if any.
+/// Counts a call, and returns its fault, if any.
 const Fault* next(Call call) {
   const int number = ++counts[static_cast<std::size_t>(call)];
   for (int i = 0; i < fault_count; ++i) {
@@ -63,7 +63,7 @@ const Fault* next(Call call) {
 
 /// work(whole) makes the real call, for half of the bytes unless `whole`.
 template <class Work>
-auto suffer(Call call, Work work) {
+auto with_fault(Call call, Work work) {
   const Fault* fault = next(call);
   if (fault == nullptr) return work(true);
   using Result = decltype(work(true));
@@ -96,9 +96,12 @@ std::string_view to_string(Call call) {
 }
 
 std::string_view to_string(Action action) {
-  constexpr std::array<std::string_view, 6> names = {
-      "fails",           "works, but reports an error", "is short",
-      "is not survived", "is not survived half way",    "is the last one"};
+  constexpr std::array<std::string_view, 6> names = {"fails",
+                                                     "succeeds but reports an error",
+                                                     "is short",
+                                                     "is preceded by SIGKILL",
+                                                     "is interrupted by SIGKILL",
+                                                     "is followed by SIGKILL"};
   return names[static_cast<std::size_t>(action)];
 }
 
@@ -138,7 +141,7 @@ void predict_entropy(unsigned long long bits) {
 
 }  // namespace weft::faults
 
-// What the C library would have been asked.
+// Replacements of functions of the C library.
 
 namespace faults = weft::faults;
 using faults::Call;
@@ -153,7 +156,8 @@ extern "C" int open(const char* path, int flags, ...) {
     va_end(arguments);
   }
   if (!faults::concerns(path)) return real(path, flags, mode);
-  const int descriptor = faults::suffer(Call::open, [&](bool) { return real(path, flags, mode); });
+  const int descriptor =
+      faults::with_fault(Call::open, [&](bool) { return real(path, flags, mode); });
   faults::mark(descriptor, true);
   return descriptor;
 }
@@ -164,7 +168,7 @@ extern "C" int close(int descriptor) {
   faults::mark(descriptor, false);
   // Whatever close reports, the descriptor is gone.
   bool done = false;
-  const int result = faults::suffer(Call::close, [&](bool) {
+  const int result = faults::with_fault(Call::close, [&](bool) {
     done = true;
     return real(descriptor);
   });
@@ -177,7 +181,7 @@ extern "C" int close(int descriptor) {
 extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
   static auto* const real = faults::real<ssize_t(int, void*, size_t, off_t)>("pread");
   if (!faults::concerns(descriptor)) return real(descriptor, to, bytes, offset);
-  return faults::suffer(Call::pread, [&](bool whole) {
+  return faults::with_fault(Call::pread, [&](bool whole) {
     return real(descriptor, to, faults::part_of(bytes, whole), offset);
   });
 }
@@ -185,7 +189,7 @@ extern "C" ssize_t pread(int descriptor, void* to, size_t bytes, off_t offset) {
 extern "C" ssize_t pwrite(int descriptor, const void* from, size_t bytes, off_t offset) {
   static auto* const real = faults::real<ssize_t(int, const void*, size_t, off_t)>("pwrite");
   if (!faults::concerns(descriptor)) return real(descriptor, from, bytes, offset);
-  return faults::suffer(Call::pwrite, [&](bool whole) {
+  return faults::with_fault(Call::pwrite, [&](bool whole) {
     return real(descriptor, from, faults::part_of(bytes, whole), offset);
   });
 }
@@ -193,61 +197,61 @@ extern "C" ssize_t pwrite(int descriptor, const void* from, size_t bytes, off_t 
 extern "C" int fsync(int descriptor) {
   static auto* const real = faults::real<int(int)>("fsync");
   if (!faults::concerns(descriptor)) return real(descriptor);
-  return faults::suffer(Call::fsync, [&](bool) { return real(descriptor); });
+  return faults::with_fault(Call::fsync, [&](bool) { return real(descriptor); });
 }
 
 extern "C" int ftruncate(int descriptor, off_t bytes) noexcept {
   static auto* const real = faults::real<int(int, off_t)>("ftruncate");
   if (!faults::concerns(descriptor)) return real(descriptor, bytes);
-  return faults::suffer(Call::ftruncate, [&](bool) { return real(descriptor, bytes); });
+  return faults::with_fault(Call::ftruncate, [&](bool) { return real(descriptor, bytes); });
 }
 
 extern "C" int rename(const char* from, const char* to) noexcept {
   static auto* const real = faults::real<int(const char*, const char*)>("rename");
   if (!faults::concerns(from)) return real(from, to);
-  return faults::suffer(Call::rename, [&](bool) { return real(from, to); });
+  return faults::with_fault(Call::rename, [&](bool) { return real(from, to); });
 }
 
 extern "C" int unlink(const char* path) noexcept {
   static auto* const real = faults::real<int(const char*)>("unlink");
   if (!faults::concerns(path)) return real(path);
-  return faults::suffer(Call::unlink, [&](bool) { return real(path); });
+  return faults::with_fault(Call::unlink, [&](bool) { return real(path); });
 }
 
 extern "C" int fstat(int descriptor, struct stat* status) noexcept {
   static auto* const real = faults::real<int(int, struct stat*)>("fstat");
   if (!faults::concerns(descriptor)) return real(descriptor, status);
-  return faults::suffer(Call::fstat, [&](bool) { return real(descriptor, status); });
+  return faults::with_fault(Call::fstat, [&](bool) { return real(descriptor, status); });
 }
 
 extern "C" int stat(const char* path, struct stat* status) noexcept {
   static auto* const real = faults::real<int(const char*, struct stat*)>("stat");
   if (!faults::concerns(path)) return real(path, status);
-  return faults::suffer(Call::stat, [&](bool) { return real(path, status); });
+  return faults::with_fault(Call::stat, [&](bool) { return real(path, status); });
 }
 
 extern "C" int lstat(const char* path, struct stat* status) noexcept {
   static auto* const real = faults::real<int(const char*, struct stat*)>("lstat");
   if (!faults::concerns(path)) return real(path, status);
-  return faults::suffer(Call::lstat, [&](bool) { return real(path, status); });
+  return faults::with_fault(Call::lstat, [&](bool) { return real(path, status); });
 }
 
 extern "C" ssize_t readlink(const char* path, char* to, size_t bytes) noexcept {
   static auto* const real = faults::real<ssize_t(const char*, char*, size_t)>("readlink");
   if (!faults::concerns(path)) return real(path, to, bytes);
-  return faults::suffer(Call::readlink, [&](bool) { return real(path, to, bytes); });
+  return faults::with_fault(Call::readlink, [&](bool) { return real(path, to, bytes); });
 }
 
 extern "C" int flock(int descriptor, int operation) noexcept {
   static auto* const real = faults::real<int(int, int)>("flock");
   if (!faults::concerns(descriptor)) return real(descriptor, operation);
-  return faults::suffer(Call::flock, [&](bool) { return real(descriptor, operation); });
+  return faults::with_fault(Call::flock, [&](bool) { return real(descriptor, operation); });
 }
 
 extern "C" int getentropy(void* to, size_t bytes) {
   static auto* const real = faults::real<int(void*, size_t)>("getentropy");
   if (!faults::watching) return real(to, bytes);
-  return faults::suffer(Call::getentropy, [&](bool) {
+  return faults::with_fault(Call::getentropy, [&](bool) {
     if (!faults::predicted || bytes != sizeof(faults::entropy)) return real(to, bytes);
     std::memcpy(to, &faults::entropy, bytes);
     return 0;

@@ -31,7 +31,7 @@ std::string_view to_string(Call call);
 enum class Action {
   /// Does nothing and reports an error.
   fail,
-  /// Does its work and reports an error nevertheless, as a server may whose answer is lost.
+  /// Does its work but reports an error, as a network file system does if the reply is lost.
   fail_after,
   /// Half of the bytes.
   cut_short,
@@ -63,7 +63,8 @@ std::array<int, call_count> calls();
 bool has_fired();
 /// Calls go through unchanged, and are not counted, until the next watch().
 void disarm();
-/// What getentropy returns until the next watch(), so that a test knows a name before it is made.
+/// Sets the result of getentropy until the next watch(), so that a test knows the name of a
+/// temporary file in advance.
 void predict_entropy(unsigned long long bits);
 
 }  // namespace weft::faults

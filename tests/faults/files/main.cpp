@@ -4,7 +4,8 @@
 //   weft_file_faults [--seconds N] [--seed S]
 //
 // Without --seconds, once; with it, further rounds with two random faults at a time until the time
-// is over. Prints failures, and "N passed, M failed" at the end.
+// is over. The seed of these is printed; by default each run has a new one. Prints failures, and
+// "N passed, M failed" at the end.
 
 #include "faults/files/interposer.hpp"
 #include "faults/files/scenarios.hpp"
@@ -130,13 +131,13 @@ bool has(const std::vector<Fault>& faults, std::initializer_list<Call> calls) {
 /// Why a run did not end as it must; empty if it did.
 std::string error(const Scenario& scenario, const std::string& folder,
                   const std::vector<Fault>& faults, const Outcome& outcome) {
-  if (outcome.code == hung) return "it hangs";
+  if (outcome.code == hung) return "timeout";
   if (outcome.code > 1) return fmt::format("it ended with status {}", outcome.code);
   if (outcome.code == killed) {
     if (std::string what = scenario.error(folder, false); !what.empty()) return what;
     if (!scenario.cleans_up(folder)) return {};
     const std::string left = leftovers(folder);
-    return left.empty() ? "" : "what the killed process has left is still there:" + left;
+    return left.empty() ? "" : "files of the killed process were not removed:" + left;
   }
   if (outcome.code == 1) {
     const std::string& text = outcome.message;
@@ -147,12 +148,12 @@ std::string error(const Scenario& scenario, const std::string& folder,
       return "the message is not clear: " + text;
   }
   const std::string left = leftovers(folder);
-  // What cannot be removed stays. A lock file of which nobody knows whether it is free does, too:
-  // it is of no harm.
+  // Files that cannot be removed stay, and so does a lock file whose state is unknown, which is
+  // harmless.
   const bool only_lock = left.ends_with(".lock") && left.find(".partial") == std::string::npos;
   const bool may_stay = has(faults, {Call::unlink}) ||
                         (only_lock && has(faults, {Call::flock, Call::fstat, Call::lstat}));
-  if (!left.empty() && !may_stay) return "it has left" + left;
+  if (!left.empty() && !may_stay) return "it left files:" + left;
   return scenario.error(folder, outcome.code == 0);
 }
 
@@ -270,7 +271,7 @@ void two_at_random(Campaign& campaign, const Scenario& scenario, std::mt19937& r
 
 struct Options {
   double seconds = 0;
-  unsigned seed = 1;
+  std::optional<unsigned> seed;
 };
 
 std::optional<Options> parse(int argc, char** argv) {
@@ -311,7 +312,9 @@ int main(int argc, char** argv) {
   const auto all = scenarios();
   campaign.check_planted_link();
   for (const auto& scenario : all) one_by_one(campaign, *scenario);
-  std::mt19937 random(options->seed);
+  const unsigned seed = options->seed.value_or(std::random_device{}());
+  if (options->seconds > 0) fmt::print("two faults at a time: seed {}\n", seed);
+  std::mt19937 random(seed);
   while (Clock::now() - start < limit) {
     for (const auto& scenario : all) two_at_random(campaign, *scenario, random);
   }

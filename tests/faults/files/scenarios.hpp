@@ -21,8 +21,8 @@ class Scenario {
   virtual void run(const std::string& folder) const = 0;
   /// Empty if the folder holds the state after `run` (`is_new`), or that or the one before.
   virtual std::string error(const std::string& folder, bool is_new) const = 0;
-  /// Goes on after the program was killed in `run`, and leaves nothing behind that it has made.
-  /// False if it cannot know what that is.
+  /// Runs again after the program was killed in `run`, and removes the files that it left. False if
+  /// it cannot identify them.
   virtual bool cleans_up(const std::string&) const { return false; }
 };
 

@@ -56,7 +56,7 @@ std::vector<std::string> take(std::vector<std::string> arguments, detail::Help h
   return rest;
 }
 
-/// The subcommands read their options, but do not look at them: some would open files.
+/// Parses the options of all subcommands, without check() and run().
 void parse_subcommands(std::vector<std::string> arguments) {
   CLI::App weft;
   weft.require_subcommand(1);

@@ -37,7 +37,7 @@ std::map<std::string, Forge> forgeries() {
       {"forged_ranks", with_line("ranks", "ranks 4611686018427387904")},
       {"forged_elsewhere",
        [](auto& image) {
-         image.line("dealing") = "dealing 0123456789abcdef";
+         image.line("partition") = "partition 0123456789abcdef";
          image.line("ranks") = "ranks 2";
          image.line("numbers") =
              fmt::format("numbers {} scalars", std::stol(image.line("numbers").substr(8)) / 2);
@@ -74,7 +74,7 @@ void make_seeds(const std::string& folder) {
   }
 }
 
-/// Copies of the good ones are gone on from.
+/// Checks that solvers resume from copies of the good seeds.
 int check_seeds(const std::string& folder) {
   std::string copy = (fs::temp_directory_path() / "weft-seed-XXXXXX").string();
   if (mkdtemp(copy.data()) == nullptr) return 1;

@@ -26,7 +26,7 @@ int count_lines(const std::string& text) {
 
 /// Why a run did not end as it must; empty if it did.
 std::string evaluate(const Ended& ended) {
-  if (ended.hung) return fmt::format("still there after {} s: {}", most_seconds, ended.output);
+  if (ended.hung) return fmt::format("did not end within {} s: {}", most_seconds, ended.output);
   if (ended.signal != 0) return fmt::format("signal {}: {}", ended.signal, ended.output);
   if (ended.code == 0 && ended.output.empty()) return "";
   const bool one_message = ended.output.rfind("weft: ", 0) == 0 && count_lines(ended.output) == 1;

@@ -1,4 +1,4 @@
-// Loops over arrays on a GPU, where elements are taken in packs.
+// Loops over arrays on a GPU, which load several elements at once.
 
 #include <weft/core/buffer.hpp>
 #include <weft/core/stream.hpp>

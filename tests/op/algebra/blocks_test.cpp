@@ -2,8 +2,11 @@
 
 #include <weft/core/error.hpp>
 #include <weft/op/algebra/blocks.hpp>
+#include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/zero.hpp>
+#include <weft/op/dense_matrix.hpp>
+#include <weft/op/dot_test.hpp>
 
 #include <numeric>
 
@@ -146,10 +149,10 @@ TEST(Blocks, over_ranks_match_block_matrices) {
             wide.push_back(some_operator<D, R>(local(n), local(3), k));
           }
         }
-        const Comm there = comm.on(device);  // names the device for ranks without operators
-        check_operator(block_diag(there, diagonal), assembled<D, R>(row, column, in_diagonal));
-        check_operator(vstack(there, tall), assembled<D, R>(row, 3, in_tall));
-        check_operator(hstack(there, wide), assembled<D, R>(3, column, in_wide));
+        const Comm on_device = comm.on(device);  // for ranks without operators
+        check_operator(block_diag(on_device, diagonal), assembled<D, R>(row, column, in_diagonal));
+        check_operator(vstack(on_device, tall), assembled<D, R>(row, 3, in_tall));
+        check_operator(hstack(on_device, wide), assembled<D, R>(3, column, in_wide));
       }
     });
   });
@@ -179,6 +182,36 @@ TEST(Blocks, over_ranks_have_expected_layouts) {
   });
 }
 
+// Ranks that disagreed on these properties would make different collective calls.
+TEST(Blocks, over_ranks_have_the_same_properties_on_all_ranks) {
+  on_ranks([](Comm comm) {
+    using T = std::complex<double>;
+    const Layout three = Layout::local({3});
+    const bool last = comm.rank() == comm.size() - 1;
+    const auto for_each_stack = [&](const std::vector<LinearOperator<T>>& mine, const auto& f) {
+      f(block_diag(comm, mine));
+      f(vstack(comm, mine));
+      f(hstack(comm, mine));
+    };
+    for_each_stack({identity<T>(three)}, [](const LinearOperator<T>& a) {
+      EXPECT_TRUE(a.is_complex_linear());
+      EXPECT_TRUE(a.capturable());
+    });
+    for_each_stack({last ? conjugation<T>(three) : identity<T>(three)},
+                   [&](const LinearOperator<T>& a) {
+                     EXPECT_FALSE(a.is_complex_linear());
+                     EXPECT_TRUE(a.capturable());
+                     EXPECT_TRUE(dot_test(a)) << a.describe();
+                     expect_error<ArgumentError>(comm, {"real-linear"}, [&] { todense(a); });
+                   });
+    for_each_stack({last ? some_operator<T>(three, three, 1) : identity<T>(three)},
+                   [](const LinearOperator<T>& a) {
+                     EXPECT_TRUE(a.is_complex_linear());
+                     EXPECT_FALSE(a.capturable());
+                   });
+  });
+}
+
 TEST(Blocks, over_ranks_reject_mismatched_operators) {
   on_ranks([](Comm comm) {
     using Operators = std::vector<LinearOperator<double>>;
@@ -191,17 +224,27 @@ TEST(Blocks, over_ranks_reject_mismatched_operators) {
     expect_error<AgreedError>(comm, {to_string(three), to_string(four)}, [&] {
       vstack(comm, last ? Operators{A, B} : Operators{A});
     });
-    expect_error<AgreedError>(comm, {to_string(three), to_string(four)}, [&] {
+    expect_error<AgreedError>(comm, {"hstack", "range", to_string(three), to_string(four)}, [&] {
       hstack(comm, last ? Operators{A, B} : Operators{A});
     });
     expect_error<AgreedError>(comm, {"cpu", to_string(other_device())}, [&] {
       block_diag(comm,
                  last ? Operators{A, identity<double>(four.on(other_device()))} : Operators{A});
     });
-    expect_error<ArgumentError>(comm, {"no rank"}, [&] { vstack(comm, Operators{}); });
+    expect_error<ArgumentError>(comm, {"vstack: no rank"}, [&] { vstack(comm, Operators{}); });
+    expect_error<ArgumentError>(comm, {"hstack: no rank"}, [&] { hstack(comm, Operators{}); });
     if (comm.size() == 1) return;
-    expect_error<ArgumentError>(comm, {"rank 0", "(3)", "(2, 2)"},
+    expect_error<ArgumentError>(comm, {"vstack", "rank 0 have domain", "(3)", "(2, 2)"},
                                 [&] { vstack(comm, last ? Operators{B} : Operators{A}); });
+    expect_error<ArgumentError>(comm, {"hstack", "rank 0 have range", "(3)", "(2, 2)"},
+                                [&] { hstack(comm, last ? Operators{B} : Operators{A}); });
+    // The default device of the last rank, which has no operators, is not that of the others.
+    const Comm on_cpu = comm.on(Device::cpu());
+    const std::string other(to_string(other_device().kind));
+    expect_error<ArgumentError>(comm, {"block_diag", "cpu", other}, [&] {
+      block_diag(on_cpu,
+                 last ? Operators{} : Operators{identity<double>(three.on(other_device()))});
+    });
     const Layout shared = Layout::scatter(comm, {3});
     expect_error<AgreedError>(comm, {to_string(shared), "local"}, [&] {
       block_diag(comm, last ? Operators{identity<double>(shared)} : Operators{A});

@@ -16,11 +16,11 @@ template <class T>
 Expected<T> transpose_matrix(const Shape& shape, const std::vector<int>& axes) {
   const Shape to = permuted(shape, axes);
   return {shape.count(), shape.count(), [&](index_t row, index_t column) {
-            const Index there = point_at(to, row);
-            Index here = there;
+            const Index to_point = point_at(to, row);
+            Index from_point = to_point;
             for (int i = 0; i < shape.ndim(); ++i)
-              here[axes[static_cast<std::size_t>(i)]] = there[i];
-            return position_of(shape, here) == column ? T{1} : T{};
+              from_point[axes[static_cast<std::size_t>(i)]] = to_point[i];
+            return position_of(shape, from_point) == column ? T{1} : T{};
           }};
 }
 
@@ -74,12 +74,12 @@ TEST(TransposeAxes, handles_partial_tiles) {
         const auto x = make_array<std::complex<float>>(layout, 1);
         const auto y = a * x;
         std::vector<std::complex<float>> expected;
-        for_each_point(y.layout().box(), [&](const Index& there) {
-          Index here = there;
-          for (int i = 0; i < here.ndim(); ++i) {
-            here[each.axes[static_cast<std::size_t>(i)]] = there[i];
+        for_each_point(y.layout().box(), [&](const Index& to_point) {
+          Index from_point = to_point;
+          for (int i = 0; i < from_point.ndim(); ++i) {
+            from_point[each.axes[static_cast<std::size_t>(i)]] = to_point[i];
           }
-          expected.push_back(value<std::complex<float>>(position_of(each.shape, here), 1));
+          expected.push_back(value<std::complex<float>>(position_of(each.shape, from_point), 1));
         });
         expect_elements(y, expected);
         expect_elements(adjoint(a) * y, local_values<std::complex<float>>(layout, 1));

@@ -62,6 +62,7 @@ TEST(Convolve1d, matches_matrix_along_any_axis_of_any_layout) {
     check_convolution<double>(comm, {2, 5, 2}, 1, 4, 1, Method::direct);
     check_convolution<float>(comm, {5, 2}, 0, 4, 2, Method::fft);
     check_convolution<std::complex<double>>(comm, {5, 2}, 0, 3, 0, Method::fft);
+    check_convolution<std::complex<float>>(comm, {5, 2}, 0, 3, 1, Method::fft);
   });
 }
 

@@ -114,24 +114,24 @@ TEST(NonStationaryConvolve1d, exchanges_one_halo) {
 TEST(NonStationaryConvolve1d, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
-    const auto expect_complaint = [&](std::vector<std::string> words, const Filters<double>& h,
-                                      std::vector<index_t> positions, int axis = -1) {
+    const auto expect_rejected = [&](std::vector<std::string> words, const Filters<double>& h,
+                                     std::vector<index_t> positions, int axis = -1) {
       words.emplace_back("non_stationary_convolve1d");
       expect_error<ArgumentError>(comm, words, [&] {
         non_stationary_convolve1d<double>(layout, h, positions, {.axis = axis});
       });
     };
     const Filters<double> three = some_filters<double>(3, 3);
-    expect_complaint({"3 filters", "2 positions"}, three, {0, 1});
-    expect_complaint({"0 filters"}, {}, {});
-    expect_complaint({"odd", "4"}, some_filters<double>(1, 4), {0});
-    expect_complaint({"odd", "0"}, {{}}, {0});
-    expect_complaint({"odd", "3 and 5"}, {{1, 2, 3}, {1, 2, 3, 4, 5}}, {0, 1});
-    expect_complaint({"equal steps", "4 follows 1"}, three, {0, 1, 4});
-    expect_complaint({"equal steps", "0 follows 2"}, three, {2, 0, 1});
-    expect_complaint({"position 5", "5 elements"}, three, {3, 4, 5});
-    expect_complaint({"position -1"}, three, {-1, 0, 1});
-    expect_complaint({"2"}, three, {0, 1, 2}, 2);
+    expect_rejected({"3 filters", "2 positions"}, three, {0, 1});
+    expect_rejected({"0 filters"}, {}, {});
+    expect_rejected({"odd", "4"}, some_filters<double>(1, 4), {0});
+    expect_rejected({"odd", "0"}, {{}}, {0});
+    expect_rejected({"odd", "3 and 5"}, {{1, 2, 3}, {1, 2, 3, 4, 5}}, {0, 1});
+    expect_rejected({"equal steps", "4 follows 1"}, three, {0, 1, 4});
+    expect_rejected({"equal steps", "0 follows 2"}, three, {2, 0, 1});
+    expect_rejected({"position 5", "5 elements"}, three, {3, 4, 5});
+    expect_rejected({"position -1"}, three, {-1, 0, 1});
+    expect_rejected({"2"}, three, {0, 1, 2}, 2);
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "op/support/derivative_matrices.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -176,6 +177,69 @@ TEST(LargeStencils, match_gradient) {
         check_large(gradient<std::complex<float>>(layout), shape, matrices);
       });
     }
+  });
+}
+
+// On a GPU there are kernels for few and for many taps; these shapes and stencils need each of
+// them.
+
+TEST(LargeStencils, match_one_sided_laplacian) {
+  on_ranks([](Comm comm) {
+    for (const Shape& shape :
+         {Shape{40000}, Shape{150, 260}, Shape{32, 24, 48}, Shape{7, 12, 24, 40}}) {
+      for (const DerivativeKind kind : {DerivativeKind::forward, DerivativeKind::backward}) {
+        std::vector<Along> matrices;
+        for (const int axis : all_axes(shape)) {
+          matrices.push_back({axis, 0, [=](index_t place, index_t n) {
+                                return second_difference_at(place, n, {kind});
+                              }});
+        }
+        for_large_layouts(comm, shape, [&](const Layout& layout) {
+          check_large(laplacian<float>(layout, {.axes = all_axes(shape), .kind = kind}), shape,
+                      matrices);
+        });
+      }
+    }
+  });
+}
+
+TEST(LargeStencils, match_gradient_of_five_points) {
+  on_ranks([](Comm comm) {
+    // The sampling makes all coefficients integers.
+    const GradientOptions options{.sampling = {1.0 / 12}, .order = 5};
+    const auto difference = [](index_t place, index_t n) {
+      Difference row = first_difference_at(place, n, {.order = 5});
+      for (double& coefficient : row.coefficients) coefficient = std::round(12 * coefficient);
+      return row;
+    };
+    for (const Shape& shape :
+         {Shape{40000}, Shape{150, 260}, Shape{40, 24, 48}, Shape{16, 16, 40, 40}}) {
+      std::vector<Along> matrices;
+      for (const int axis : all_axes(shape)) matrices.push_back({axis, axis, difference});
+      for_large_layouts(comm, shape, [&](const Layout& layout) {
+        check_large(gradient<float>(layout, options), shape, matrices);
+      });
+    }
+  });
+}
+
+// More taps than any of the marching kernels supports: the kernel for boundaries computes all
+// points. The same holds for the adjoint of the gradient above for four axes.
+TEST(LargeStencils, match_stencils_with_too_many_taps_to_march) {
+  on_ranks([](Comm comm) {
+    const Shape shape{6, 6, 6, 6, 6, 6, 8};
+    std::vector<Along> of_laplacian;
+    std::vector<Along> of_gradient;
+    for (const int axis : all_axes(shape)) {
+      of_laplacian.push_back(
+          {axis, 0, [](index_t place, index_t n) { return second_difference_at(place, n, {}); }});
+      of_gradient.push_back(
+          {axis, axis, [](index_t place, index_t n) { return first_difference_at(place, n, {}); }});
+    }
+    for_large_layouts(comm, shape, [&](const Layout& layout) {
+      check_large(laplacian<float>(layout, {.axes = all_axes(shape)}), shape, of_laplacian);
+      check_large(gradient<float>(layout), shape, of_gradient);
+    });
   });
 }
 

@@ -92,20 +92,20 @@ void check_direction(const Layout& from, const Layout& to, const std::vector<U>&
     apply(in, out, Update<U>{});
     expect_close(out, product, tolerance, "over NaN");
   }
-  const std::vector<U> there = global_values<U>(to, 2);
+  const std::vector<U> before = global_values<U>(to, 2);
   const U alpha = some_factor<U>();
   const U beta = U{-2};
   const auto expect_update = [&](Update<U> update, const char* what) {
     out.from_host(local_values<U>(to, 2));
     apply(in, out, update);
-    expect_close(out, combined(update.alpha, product, update.beta, there), tolerance, what);
+    expect_close(out, combined(update.alpha, product, update.beta, before), tolerance, what);
   };
   expect_update({1, 1}, "added");
   expect_update({alpha, beta}, "scaled and added");
   expect_update({0, 1}, "left as it was");
   fill_with_nan(out);
   apply(in, out, Update<U>{alpha, 0});
-  expect_close(out, combined(alpha, product, U{}, there), tolerance, "scaled over NaN");
+  expect_close(out, combined(alpha, product, U{}, before), tolerance, "scaled over NaN");
   EXPECT_EQ(in.to_host(), local_values<T>(from, 1)) << "the input was written";
 }
 

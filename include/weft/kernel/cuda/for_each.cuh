@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(cuda_threads)
 
 template <class F>
 void for_each(Cuda device, index_t n, F f) {
-  if (n == 0) return;
+  if (n <= 0) return;
   detail::for_each_kernel<<<detail::cuda_blocks(n), detail::cuda_threads, 0,
                             detail::stream_of(device)>>>(n, f);
   detail::check_cuda_launch();
@@ -118,7 +118,7 @@ void for_each(Cuda device, index_t n, F f) {
 template <class T, class F, class... In>
 void transform(Cuda device, index_t n, T* out, F f, const In*... in) {
   static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
-  if (n == 0) return;
+  if (n <= 0) return;
   const bool aligned = (detail::is_aligned(out) && ... && detail::is_aligned(in));
   const index_t packs = aligned ? n / detail::Pack<T>::width : 0;
   const unsigned blocks = detail::cuda_blocks(packs > 0 ? packs : n);
@@ -130,7 +130,7 @@ void transform(Cuda device, index_t n, T* out, F f, const In*... in) {
 template <class T, class F, class... In>
 void update(Cuda device, index_t n, T* y, T* z, F f, const In*... in) {
   static_assert(((sizeof(In) == sizeof(T)) && ...), "packs of different lengths do not match");
-  if (n == 0) return;
+  if (n <= 0) return;
   const bool aligned =
       (detail::is_aligned(y) && detail::is_aligned(z) && ... && detail::is_aligned(in));
   const index_t packs = aligned ? n / detail::Pack<T>::width : 0;
@@ -143,7 +143,7 @@ void update(Cuda device, index_t n, T* y, T* z, F f, const In*... in) {
 template <class F>
 void for_each(Cuda device, index_t outer, index_t n, index_t inner, F f) {
   const index_t count = outer * n * inner;
-  if (count == 0) return;
+  if (count <= 0) return;
   const unsigned blocks = detail::cuda_blocks(count);
   if (count <= 0x7fffffff) {
     detail::for_each_kernel<<<blocks, detail::cuda_threads, 0, detail::stream_of(device)>>>(

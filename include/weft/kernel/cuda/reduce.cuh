@@ -207,10 +207,6 @@ __global__ void __launch_bounds__(cuda_threads)
   }
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Blocks for a reduction of n elements. A single block need not wait for others.
 inline unsigned reduce_blocks(index_t n) {
   constexpr index_t share = cuda_threads * cuda_reduce_share;

@@ -27,8 +27,9 @@ template <Scalar D, Scalar R>
 LinearOperator<D, R> block(const std::vector<std::vector<LinearOperator<D, R>>>& rows);
 
 // Block operators over a communicator. Each rank passes its own operators, on local layouts; the
-// blocks are those of all ranks, in rank order. A rank may have none. Collective: if the operators
-// of one rank are invalid, all ranks throw the same error.
+// blocks are those of all ranks, in rank order. A rank may have none; its arrays are then on the
+// default device of the communicator. Collective: if the operators of one rank are invalid, all
+// ranks throw the same error.
 
 /// Domain and range are one-dimensional: each rank's part concatenates the elements of its
 /// operators' arrays, in their order in memory. No communication. PyLops-MPI: MPIBlockDiag.

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 
 namespace weft {
 
@@ -15,7 +16,8 @@ using OperatorFunction =
 }  // namespace detail
 
 /// An operator defined by two functions: forward(x, y) writes y = A x, adjoint(y, x) writes
-/// x = Aᴴ y. Without an adjoint function, applying the adjoint throws. PyLops: FunctionOperator.
+/// x = Aᴴ y; neither reads its output. Without an adjoint function, applying the adjoint throws.
+/// Between complex arrays, the functions must be complex-linear. PyLops: FunctionOperator.
 template <Scalar D, Scalar R = D>
 LinearOperator<D, R> function_operator(const Layout& domain, const Layout& range,
                                        detail::OperatorFunction<D, R> forward,
