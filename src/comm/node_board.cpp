@@ -181,7 +181,7 @@ void NodeBoard::allreduce_two_shot(ConstBufferRef in, BufferRef out, ReduceOp op
       const int peer = position_ + step < ranks_ ? position_ + step : position_ + step - ranks_;
       const Slice theirs(count, in.dtype, peer, ranks_);
       wait_until(peer,
-                 [&] { return area(peer).reduced.load(std::memory_order_acquire) >= generation_; });
+                 [&] { return area(peer).reduced.load(std::memory_order_acquire) == generation_; });
       copy_to(static_cast<std::byte*>(result.part(theirs.first, 0).data),
               {slab(peer) + theirs.first * element, theirs.count, in.dtype, Device::cpu()});
     }
@@ -198,6 +198,13 @@ void NodeBoard::broadcast(BufferRef data) {
     if (position_ == 0) return;
     copy_to(static_cast<std::byte*>(chunk.data), {slab(0), count, data.dtype, Device::cpu()});
   });
+}
+
+void NodeBoard::skip_to_generation(std::uint64_t generation) {
+  generation_ = generation;
+  // Nobody waits for this rank before it has skipped, too.
+  begin_step();
+  exchange(0);
 }
 
 }  // namespace weft::detail

@@ -73,6 +73,9 @@ class NodeBoard {
   /// From the first rank of the board.
   void broadcast(BufferRef data);
 
+  /// Continues with another generation, the same on all ranks. For tests.
+  void skip_to_generation(std::uint64_t generation);
+
  private:
   NodeArea& area(int position) { return areas_[position]; }
   NodeArea::Line& line(int position) { return area(position).lines[generation_ % 2]; }

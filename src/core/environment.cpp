@@ -119,6 +119,10 @@ constexpr Variable variables[] = {
      [](Settings& to, std::string_view name, std::string_view text) {
        to.isa = to_level(name, text);
      }},
+    {"WEFT_PROFILE", "0|1", "1: measure the time of calls for the statistics (default 0)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.profile = to_switch(name, text);
+     }},
     {"WEFT_QUIET", "0|1", "1: no notes at start (default 0)",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.quiet = to_switch(name, text);

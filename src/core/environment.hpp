@@ -36,6 +36,8 @@ struct Settings {
   std::vector<int> gpus;
   /// WEFT_ISA. `any`: the highest level that is available.
   CpuLevel isa = CpuLevel::any;
+  /// WEFT_PROFILE
+  bool profile = false;
   /// WEFT_QUIET
   bool quiet = false;
 };
