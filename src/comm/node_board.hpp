@@ -73,7 +73,7 @@ class NodeBoard {
   /// From the first rank of the board.
   void broadcast(BufferRef data);
 
-  /// Continues with another generation, the same on all ranks. For tests.
+  /// Begins with another generation, the same on all ranks, before the first call. For tests.
   void skip_to_generation(std::uint64_t generation);
 
  private:
