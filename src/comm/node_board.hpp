@@ -27,7 +27,7 @@ namespace weft::detail {
 
 /// The part of the shared memory that one rank writes.
 struct NodeArea {
-  static constexpr index_t slab_bytes = 64 << 10;  // set with allreduce_bench
+  static constexpr index_t slab_bytes = 256 << 10;  // set with weft bench allreduce
 
   /// The first 48 bytes of data arrive with the generation, in one cache line.
   struct alignas(128) Line {

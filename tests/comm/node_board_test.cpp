@@ -12,12 +12,15 @@
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,6 +46,26 @@ std::unique_ptr<NodeBoard> make_board(const Comm& comm) {
       .lost = [](int peer) { throw CommError("lost " + std::to_string(peer)); }};
   return std::make_unique<NodeBoard>(std::move(made.segment), comm.rank(), comm.size(), waits);
 }
+
+/// Limits the size of files, and so of shared memory, for its lifetime.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit lower = {bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &lower);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_;
+  void (*handler_)(int);
+};
 
 /// Numbers of different magnitudes, so that sums depend on the order of their terms.
 template <class T>
@@ -200,10 +223,12 @@ TEST(SharedSegment, that_cannot_be_reserved_is_an_error_on_all_ranks) {
     weft::detail::Transport& transport = *weft::detail::CommAccess::state(comm)->transport;
     std::vector<int> members(static_cast<std::size_t>(comm.size()));
     std::iota(members.begin(), members.end(), 0);
-    const std::size_t too_much = std::size_t{1} << 60;
-    const auto made = SharedSegment::make(transport, members, too_much);
+    comm.barrier();
+    std::optional<FileSizeLimit> limit;
+    if (comm.rank() == 0) limit.emplace(1 << 20);  // this rank creates the segment
+    const auto made = SharedSegment::make(transport, members, 2 << 20);
     EXPECT_EQ(made.segment, nullptr);
-    EXPECT_NE(made.error.find("cannot reserve 1152921504606"), std::string::npos) << made.error;
+    EXPECT_NE(made.error.find("rank 0 cannot reserve 2097"), std::string::npos) << made.error;
   });
 }
 
