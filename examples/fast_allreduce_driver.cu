@@ -109,12 +109,12 @@ class SharedBuffer {
     return team;
   }
   template <class T>
-  fast::Pack<T>* input(const Ranks& ranks) const {
-    return reinterpret_cast<fast::Pack<T>*>(bases_[ranks.rank] + input_at_);
+  T* input(const Ranks& ranks) const {
+    return reinterpret_cast<T*>(bases_[ranks.rank] + input_at_);
   }
   template <class T>
-  fast::Pack<T>* output(const Ranks& ranks) const {
-    return reinterpret_cast<fast::Pack<T>*>(bases_[ranks.rank] + output_at_);
+  T* output(const Ranks& ranks) const {
+    return reinterpret_cast<T*>(bases_[ranks.rank] + output_at_);
   }
   std::uint32_t status() const { return *status_; }
 
@@ -217,12 +217,11 @@ int compare(const Ranks& ranks, const SharedBuffer& shared, ncclComm_t nccl, ncc
     std::printf("\n");
   }
   for (std::size_t bytes = 512; bytes <= largest; bytes *= 4) {
-    // Not divisible by the number of ranks.
-    const std::size_t packs = bytes / 16 + (bytes < largest ? 1 : 0);
-    const std::size_t count = packs * fast::Pack<T>::size;
-    fast::Pack<T>* in = shared.input<T>(ranks);
-    fast::Pack<T>* out = shared.output<T>(ranks);
-    fill<<<256, 256, 0, stream>>>(reinterpret_cast<T*>(in), count, ranks.rank);
+    // Not divisible by the number of ranks, nor by the width of an access.
+    const std::size_t count = bytes / sizeof(T) + (bytes < largest ? 7 : 0);
+    T* in = shared.input<T>(ranks);
+    T* out = shared.output<T>(ranks);
+    fill<<<256, 256, 0, stream>>>(in, count, ranks.rank);
     CHECK(cudaMemcpyAsync(copy, in, count * sizeof(T), cudaMemcpyDefault, stream));
     CHECK(ncclAllReduce(copy, expected, count, type, ncclSum, nccl, stream));
     CHECK(cudaStreamSynchronize(stream));
@@ -230,23 +229,24 @@ int compare(const Ranks& ranks, const SharedBuffer& shared, ncclComm_t nccl, ncc
     const double theirs = time_of(stream, calls, [&] {
       CHECK(ncclAllReduce(copy, expected, count, type, ncclSum, nccl, stream));
     });
-    if (ranks.rank == 0) std::printf("%12zu%12.2f", packs * 16, theirs);
+    if (ranks.rank == 0) std::printf("%12zu%12.2f", count * sizeof(T), theirs);
     std::vector<T> right(count);
     std::vector<T> ours(count);
     CHECK(cudaMemcpy(right.data(), expected, count * sizeof(T), cudaMemcpyDefault));
     for (const fast::Algorithm algorithm : algorithms) {
-      const bool fits = (algorithm != fast::Algorithm::ll || packs * 16 <= ll_bytes) &&
-                        (algorithm != fast::Algorithm::push || packs * 16 <= push_bytes);
+      const std::size_t padded = 16 * fast::pack_count<T>(count);
+      const bool fits = (algorithm != fast::Algorithm::ll || padded <= ll_bytes) &&
+                        (algorithm != fast::Algorithm::push || padded <= push_bytes);
       if (!fits) {
         if (ranks.rank == 0) std::printf("%12s", "-");
         continue;
       }
       int resident = 0;
       CHECK((fast::resident_blocks<T, fast::Sum>(algorithm, ranks.size, ranks.sharing, resident)));
-      const int blocks = fast::blocks_for(packs, resident);
+      const int blocks = fast::blocks_for(fast::pack_count<T>(count), resident);
       CHECK(cudaMemsetAsync(out, 0xff, count * sizeof(T), stream));
       const auto run = [&] {
-        CHECK((fast::allreduce<T, fast::Sum>(algorithm, team, in, out, packs, blocks, stream)));
+        CHECK((fast::allreduce<T, fast::Sum>(algorithm, team, in, out, count, blocks, stream)));
       };
       // Loads the kernel before a peer can wait for it.
       CHECK(cudaStreamSynchronize(stream));

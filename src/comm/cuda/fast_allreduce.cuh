@@ -189,6 +189,45 @@ struct alignas(16) Pack {
   T at[size];
 };
 
+/// Element i of the data, in packs: the last pack may be incomplete, and the data may begin
+/// anywhere. One 16-byte access where that is possible.
+template <class T>
+class Packs {
+ public:
+  __device__ Packs(T* first, std::size_t count)
+      : first_(first),
+        count_(count),
+        aligned_(reinterpret_cast<std::uintptr_t>(first) % sizeof(Pack<T>) == 0) {}
+
+  __device__ Pack<T> load(std::size_t pack) const {
+    const std::size_t begin = pack * Pack<T>::size;
+    if (aligned_ && begin + Pack<T>::size <= count_) {
+      return *reinterpret_cast<const Pack<T>*>(first_ + begin);
+    }
+    Pack<T> value = {};
+    for (int i = 0; i < Pack<T>::size && begin + i < count_; ++i) value.at[i] = first_[begin + i];
+    return value;
+  }
+  __device__ void store(std::size_t pack, const Pack<T>& value) const {
+    const std::size_t begin = pack * Pack<T>::size;
+    if (aligned_ && begin + Pack<T>::size <= count_) {
+      *reinterpret_cast<Pack<T>*>(first_ + begin) = value;
+      return;
+    }
+    for (int i = 0; i < Pack<T>::size && begin + i < count_; ++i) first_[begin + i] = value.at[i];
+  }
+
+ private:
+  T* first_;
+  std::size_t count_;
+  bool aligned_;
+};
+
+template <class T>
+__host__ __device__ std::size_t pack_count(std::size_t elements) {
+  return (elements + Pack<T>::size - 1) / Pack<T>::size;
+}
+
 struct Sum {
   template <class A>
   __device__ A operator()(A a, A b) const {
@@ -223,13 +262,15 @@ __device__ Pack<T> combine(int ranks, Op op, Read read) {
   return result;
 }
 
-// The kernels. `packs` counts 16-byte packs; all pointers are aligned to 16 bytes.
+// The kernels. `in` and `out` may begin anywhere; elsewhere than at multiples of 16 bytes they take
+// longer.
 
 /// Every 4 bytes of data travel with the generation in one 8-byte store, so that data and flag
 /// arrive together: one way to the peers, no barrier. For small data.
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
-    ll_kernel(Team team, const Pack<T>* in, Pack<T>* out, std::size_t packs, Op op) {
+    ll_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
   using Words = std::uint32_t[4];
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
@@ -240,9 +281,11 @@ __global__ void __launch_bounds__(block_threads)
                                             static_cast<std::size_t>(from) * 2 * team.ll_bytes) +
            4 * pack;
   };
+  const Packs<T> source(in, count);
+  const Packs<T> result(out, count);
   bool met = true;
   for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs && met; i += stride) {
-    const Pack<T> mine = in[i];
+    const Pack<T> mine = source.load(i);
     const auto& words = reinterpret_cast<const Words&>(mine);
     for (int step = 0; step < ranks; ++step) {
       const int peer = (team.rank + step) % ranks;
@@ -252,7 +295,7 @@ __global__ void __launch_bounds__(block_threads)
         detail::store_relaxed(to + word, std::uint64_t{generation} << 32 | words[word]);
       }
     }
-    out[i] = combine<T, Ranks>(ranks, op, [&](int rank) {
+    const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) {
       const std::uint64_t* from = slot(team.rank, rank, i);
       Pack<T> pack;
       auto& received = reinterpret_cast<Words&>(pack);
@@ -267,6 +310,7 @@ __global__ void __launch_bounds__(block_threads)
       }
       return pack;
     });
+    result.store(i, sum);
   }
   detail::end_call(team, generation);
 }
@@ -275,7 +319,8 @@ __global__ void __launch_bounds__(block_threads)
 /// memory of the caller from other ranks.
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
-    push_kernel(Team team, const Pack<T>* in, Pack<T>* out, std::size_t packs, Op op) {
+    push_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
   const std::size_t first = 4 * static_cast<std::size_t>(ranks) * team.ll_bytes +
@@ -287,14 +332,16 @@ __global__ void __launch_bounds__(block_threads)
   };
   const std::size_t begin = blockIdx.x * blockDim.x + threadIdx.x;
   for (std::size_t i = begin; i < packs; i += stride) {
-    const Pack<T> mine = in[i];
+    const Pack<T> mine = Packs<T>(in, count).load(i);
     for (int step = 0; step < ranks; ++step) {
       slot((team.rank + step) % ranks, team.rank)[i] = mine;
     }
   }
   if (detail::meet(team, detail::StartFlags{}, generation)) {
     for (std::size_t i = begin; i < packs; i += stride) {
-      out[i] = combine<T, Ranks>(ranks, op, [&](int rank) { return slot(team.rank, rank)[i]; });
+      const Pack<T> sum =
+          combine<T, Ranks>(ranks, op, [&](int rank) { return slot(team.rank, rank)[i]; });
+      Packs<T>(out, count).store(i, sum);
     }
   }
   detail::end_call(team, generation);
@@ -319,19 +366,22 @@ __device__ inline bool exchange_addresses(const Team& team, std::uint32_t genera
 /// rank.
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
-    pull_kernel(Team team, const Pack<T>* in, Pack<T>* out, std::size_t packs, Op op) {
+    pull_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   if (exchange_addresses(team, generation, in, out)) {
     const std::uint64_t* inputs = team.signals[team.rank]->inputs[generation & 1][blockIdx.x];
-    const Pack<T>* from[Ranks > 0 ? Ranks : max_ranks];
+    T* from[Ranks > 0 ? Ranks : max_ranks];
 #pragma unroll
     for (int rank = 0; rank < ranks; ++rank) {
-      from[rank] = reinterpret_cast<const Pack<T>*>(team.bases[rank] + inputs[rank]);
+      from[rank] = reinterpret_cast<T*>(team.bases[rank] + inputs[rank]);
     }
     for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs; i += stride) {
-      out[i] = combine<T, Ranks>(ranks, op, [&](int rank) { return from[rank][i]; });
+      const Pack<T> sum = combine<T, Ranks>(
+          ranks, op, [&](int rank) { return Packs<T>(from[rank], count).load(i); });
+      Packs<T>(out, count).store(i, sum);
     }
     // Nobody changes data that others still read.
     detail::meet(team, detail::EndFlags{}, generation);
@@ -342,29 +392,31 @@ __global__ void __launch_bounds__(block_threads)
 /// Every rank reduces one slice of the data of all, and stores it to all. In place or not.
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
-    two_shot_kernel(Team team, const Pack<T>* in, Pack<T>* out, std::size_t packs, Op op) {
+    two_shot_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   if (exchange_addresses(team, generation, in, out)) {
     const Signals& mine = *team.signals[team.rank];
-    const Pack<T>* from[Ranks > 0 ? Ranks : max_ranks];
-    Pack<T>* to[Ranks > 0 ? Ranks : max_ranks];
+    T* from[Ranks > 0 ? Ranks : max_ranks];
+    T* to[Ranks > 0 ? Ranks : max_ranks];
 #pragma unroll
     for (int rank = 0; rank < ranks; ++rank) {
-      from[rank] = reinterpret_cast<const Pack<T>*>(team.bases[rank] +
-                                                    mine.inputs[generation & 1][blockIdx.x][rank]);
-      to[rank] = reinterpret_cast<Pack<T>*>(team.bases[rank] +
-                                            mine.outputs[generation & 1][blockIdx.x][rank]);
+      from[rank] =
+          reinterpret_cast<T*>(team.bases[rank] + mine.inputs[generation & 1][blockIdx.x][rank]);
+      to[rank] =
+          reinterpret_cast<T*>(team.bases[rank] + mine.outputs[generation & 1][blockIdx.x][rank]);
     }
     // Slices differ by one pack at most.
     const auto bound = [&](int rank) { return packs * static_cast<std::size_t>(rank) / ranks; };
     const std::size_t end = bound(team.rank + 1);
     for (std::size_t i = bound(team.rank) + blockIdx.x * blockDim.x + threadIdx.x; i < end;
          i += stride) {
-      const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) { return from[rank][i]; });
+      const Pack<T> sum = combine<T, Ranks>(
+          ranks, op, [&](int rank) { return Packs<T>(from[rank], count).load(i); });
 #pragma unroll
-      for (int rank = 0; rank < ranks; ++rank) to[rank][i] = sum;
+      for (int rank = 0; rank < ranks; ++rank) Packs<T>(to[rank], count).store(i, sum);
     }
     // The result is complete when all ranks have stored their slices.
     detail::meet(team, detail::EndFlags{}, generation);
@@ -428,13 +480,13 @@ cudaError_t resident_blocks(Algorithm algorithm, int ranks, int sharing, int& bl
   return error;
 }
 
-/// Launches an allreduce of `packs` packs. Not complete when it returns; errors of the wait are in
-/// team.status.
+/// Launches an allreduce of `count` elements. Not complete when it returns; errors of the wait are
+/// in team.status. `in` is only read, unless it is `out`.
 template <class T, class Op>
-cudaError_t allreduce(Algorithm algorithm, const Team& team, const Pack<T>* in, Pack<T>* out,
-                      std::size_t packs, int blocks, cudaStream_t stream, Op op = {}) {
+cudaError_t allreduce(Algorithm algorithm, const Team& team, const T* in, T* out, std::size_t count,
+                      int blocks, cudaStream_t stream, Op op = {}) {
   auto* kernel = detail::kernel_of<T, Op>(algorithm, team.ranks);
-  kernel<<<blocks, block_threads, 0, stream>>>(team, in, out, packs, op);
+  kernel<<<blocks, block_threads, 0, stream>>>(team, const_cast<T*>(in), out, count, op);
   return cudaGetLastError();
 }
 
