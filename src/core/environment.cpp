@@ -46,8 +46,9 @@ std::chrono::duration<double> to_seconds(std::string_view name, std::string_view
 }
 
 RouteRequest to_route(std::string_view name, std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, RouteRequest>, 5> requests = {
+  constexpr std::array<std::pair<std::string_view, RouteRequest>, 6> requests = {
       {{"auto", RouteRequest::automatic},
+       {"fast", RouteRequest::fast},
        {"nccl", RouteRequest::nccl},
        {"mpi", RouteRequest::mpi},
        {"staged", RouteRequest::staged},
@@ -55,7 +56,7 @@ RouteRequest to_route(std::string_view name, std::string_view text) {
   for (const auto& [word, request] : requests) {
     if (word == text) return request;
   }
-  refuse_value(name, "auto, nccl, mpi, staged or none", text);
+  refuse_value(name, "auto, fast, nccl, mpi, staged or none", text);
 }
 
 int to_ranks(std::string_view name, std::string_view text) {
@@ -99,7 +100,7 @@ constexpr Variable variables[] = {
      [](Settings& to, std::string_view name, std::string_view text) {
        to.timeout = to_seconds(name, text);
      }},
-    {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), nccl, mpi, staged, none",
+    {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), fast, nccl, mpi, staged, none",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.device_comm = to_route(name, text);
      }},

@@ -18,7 +18,7 @@ namespace weft::detail {
 using Environment = std::function<const char*(const char*)>;
 
 /// The route of GPU memory that WEFT_DEVICE_COMM requests.
-enum class RouteRequest : std::int32_t { automatic, nccl, mpi, staged, none };
+enum class RouteRequest : std::int32_t { automatic, fast, nccl, mpi, staged, none };
 
 /// The values of all variables.
 struct Settings {

@@ -50,7 +50,7 @@ struct Signals {
 };
 
 /// Why a kernel gave up.
-enum class Status : std::uint32_t { ok = 0, aborted = 1, timed_out = 2 };
+enum class Status : std::uint32_t { ok, aborted, timed_out, mismatched };
 
 /// What a kernel knows about its team; passed by value.
 struct Team {
