@@ -18,7 +18,7 @@ namespace {
 
 void check(cudaError_t code, const char* call) {
   if (code != cudaSuccess) {
-    throw CommError(fmt::format("{}: {}", call, cudaGetErrorString(code)));
+    throw CommError(std::string(call) + ": " + cudaGetErrorString(code));
   }
 }
 
@@ -147,8 +147,7 @@ class ThreadGpuBoard final : public GpuBoard {
       case fast::Status::ok: return {};
       case fast::Status::aborted: return "the communicator was aborted";
       case fast::Status::timed_out:
-        return fmt::format("a kernel waited {} s for another rank, the limit set by WEFT_TIMEOUT",
-                           wait_limit().count());
+        return "a kernel waited for another rank longer than WEFT_TIMEOUT allows";
       case fast::Status::mismatched: break;
     }
     return "a rank was to receive a message of another size than was sent";
