@@ -191,7 +191,7 @@ void FastGpuTransport::issue_collected() {
   GpuBoard& board = this->board();
   fork();
   try {
-    board.exchange(sends_, recvs_, side_stream_.handle());
+    board.exchange(sends_, recvs_, Stream::current(device_).handle(), side_stream_.handle());
   } catch (...) {
     sends_.clear();  // the caller may release the memory
     recvs_.clear();

@@ -31,10 +31,11 @@ class GpuBoard {
     index_t bytes = 0;
     int peer = 0;
   };
-  /// Sends and receives; messages between two ranks match by their order. Data to send must not
-  /// change before the work that this issues is complete.
+  /// Posts messages on `stream`, after which their data is ready; receives messages, and waits
+  /// until those posted are taken, on `side_stream`. Messages between two ranks match by their
+  /// order.
   virtual void exchange(std::span<const Message> sent, std::span<const Message> received,
-                        void* stream) = 0;
+                        void* stream, void* side_stream) = 0;
 
   /// Ends the waits of this rank's kernels.
   virtual void abort() noexcept = 0;

@@ -2,7 +2,8 @@
 
 // Messages between ranks whose kernels can read each other's memory: see fast_allreduce.cuh for the
 // rules of signals. The sender posts the address of a message; the receiver copies it and tells the
-// sender. All messages of a batch are in one kernel, in which none waits for another.
+// sender. Posting does not wait for the receiver, and has a kernel and a stream of its own: a rank
+// that waits for a message still posts its later ones.
 
 #include "comm/cuda/fast_allreduce.cuh"
 
@@ -21,9 +22,11 @@ struct Mailboxes {
   alignas(128) std::uint64_t sizes[max_ranks][message_depth];
   /// Written by the receiver: the numbers of this rank's messages that it has copied.
   alignas(128) std::uint32_t taken[max_ranks][message_depth];
-  /// Only the rank itself uses these: the messages to and from each peer so far, the blocks that
-  /// have ended in this kernel, and those that have copied their part of each message.
+  /// Only the rank itself uses these: the messages posted to each peer, those known to be taken,
+  /// and those received; the blocks that have ended in this kernel, and those that have copied
+  /// their part of each message.
   alignas(128) std::uint32_t sent[max_ranks];
+  alignas(128) std::uint32_t acknowledged[max_ranks];
   std::uint32_t received[max_ranks];
   std::uint32_t ended_blocks;
   std::uint32_t copied[max_messages];
@@ -69,7 +72,34 @@ __device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::uin
 
 }  // namespace detail
 
-/// Block 0 posts the messages to send, and waits until they are taken; the others receive.
+/// Posts the messages to send. One block.
+__global__ void __launch_bounds__(max_messages)
+    post_kernel(Team team, Mailboxes* const* mailboxes, Batch batch) {
+  Mailboxes& mine = *mailboxes[team.rank];
+  const auto thread = static_cast<int>(threadIdx.x);
+  const bool sends = thread < batch.sends;
+  if (sends) {
+    const Message& message = batch.message[thread];
+    const std::uint32_t number =
+        mine.sent[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
+    const int slot = static_cast<int>(number % message_depth);
+    // The slot is free when its last message is taken.
+    if (number > message_depth) {
+      detail::poll(team, [&] {
+        return detail::load_relaxed(&mine.taken[message.peer][slot]) == number - message_depth;
+      });
+    }
+    Mailboxes& theirs = *mailboxes[message.peer];
+    theirs.addresses[team.rank][slot] =
+        static_cast<std::uint64_t>(message.data - team.bases[team.rank]);
+    theirs.sizes[team.rank][slot] = message.bytes;
+    detail::store_release(&theirs.posted[team.rank][slot], number);
+  }
+  __syncthreads();
+  if (sends) atomicAdd(&mine.sent[batch.message[thread].peer], 1U);
+}
+
+/// Waits until the messages to send are taken (block 0), and receives the others.
 __global__ void __launch_bounds__(block_threads)
     message_kernel(Team team, Mailboxes* const* mailboxes, Batch batch) {
   Mailboxes& mine = *mailboxes[team.rank];
@@ -78,15 +108,9 @@ __global__ void __launch_bounds__(block_threads)
     if (thread < batch.sends) {
       const Message& message = batch.message[thread];
       const std::uint32_t number =
-          mine.sent[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
-      const int slot = static_cast<int>(number % message_depth);
-      Mailboxes& theirs = *mailboxes[message.peer];
-      theirs.addresses[team.rank][slot] =
-          static_cast<std::uint64_t>(message.data - team.bases[team.rank]);
-      theirs.sizes[team.rank][slot] = message.bytes;
-      detail::store_release(&theirs.posted[team.rank][slot], number);
-      detail::poll(team,
-                   [&] { return detail::load_relaxed(&mine.taken[message.peer][slot]) == number; });
+          mine.acknowledged[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
+      const std::uint32_t* taken = &mine.taken[message.peer][number % message_depth];
+      detail::poll(team, [&] { return detail::load_relaxed(taken) == number; });
     }
   } else {
     int which = batch.sends;
@@ -132,7 +156,7 @@ __global__ void __launch_bounds__(block_threads)
   if (!last) return;
   if (thread < batch.messages) {
     const Message& message = batch.message[thread];
-    std::uint32_t* counts = thread < batch.sends ? mine.sent : mine.received;
+    std::uint32_t* counts = thread < batch.sends ? mine.acknowledged : mine.received;
     atomicAdd(&counts[message.peer], 1U);
   }
   if (thread == 0) mine.ended_blocks = 0;

@@ -136,8 +136,8 @@ class ThreadGpuBoard final : public GpuBoard {
     });
   }
 
-  void exchange(std::span<const Message> sent, std::span<const Message> received,
-                void* stream) override;
+  void exchange(std::span<const Message> sent, std::span<const Message> received, void* stream,
+                void* side_stream) override;
 
   void abort() noexcept override {
     *team_.status = static_cast<std::uint32_t>(fast::Status::aborted);
@@ -197,7 +197,7 @@ class Taking {
 };
 
 void ThreadGpuBoard::exchange(std::span<const Message> sent, std::span<const Message> received,
-                              void* stream) {
+                              void* stream, void* side_stream) {
   const int depth = fast::max_messages / (2 * team_.ranks);
   Taking sends(sent, depth);
   Taking receives(received, depth);
@@ -226,8 +226,13 @@ void ThreadGpuBoard::exchange(std::span<const Message> sent, std::span<const Mes
       blocks += next->blocks;
     });
     if (batch.messages == 0) return;
-    fast::message_kernel<<<blocks, fast::block_threads, 0, static_cast<cudaStream_t>(stream)>>>(
-        team_, memory_->mailboxes(), batch);
+    if (batch.sends > 0) {
+      fast::post_kernel<<<1, fast::max_messages, 0, static_cast<cudaStream_t>(stream)>>>(
+          team_, memory_->mailboxes(), batch);
+    }
+    fast::
+        message_kernel<<<blocks, fast::block_threads, 0, static_cast<cudaStream_t>(side_stream)>>>(
+            team_, memory_->mailboxes(), batch);
     check(cudaGetLastError(), "fast messages");
   }
 }
