@@ -207,8 +207,8 @@ std::string CheckpointHeader::text() const {
   }
   for (const Numbers& one : numbers) lines += fmt::format("numbers {} {}\n", one.bytes, one.name);
   for (const Property& property : properties) {
-    lines +=
-        fmt::format("property {} {} {}\n", hex(property.value), hex(property.tolerance), property.name);
+    lines += fmt::format("property {} {} {}\n", hex(property.value), hex(property.tolerance),
+                         property.name);
   }
   return fmt::format("{}{} {} {}\n{}", magic, version, hex(lines.size()), hex(text_checksum(lines)),
                      lines);

@@ -40,6 +40,7 @@ TEST(DebugMemory, passes_other_faults_to_the_previous_handler) {
 
 TEST(DebugMemory, other_faults_end_the_program) {
   const auto fault = [] {
+    std::signal(SIGSEGV, SIG_DFL);  // sanitizers have a handler of their own
     const Buffer<double> buffer(3, Device::debug());
     write_to(bad_address());
   };
@@ -48,6 +49,7 @@ TEST(DebugMemory, other_faults_end_the_program) {
 
 TEST(DebugMemory, sent_signals_are_not_explained) {
   const auto send = [] {
+    std::signal(SIGSEGV, SIG_DFL);
     const Buffer<double> buffer(3, Device::debug());
     raise(SIGSEGV);
   };
