@@ -87,16 +87,25 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def run(command):
+    """Runs a command without its output. Ends this program if the command fails."""
+    text = " ".join(map(str, command))
+    try:
+        status = subprocess.run(command, stdout=subprocess.DEVNULL).returncode
+    except OSError as error:
+        sys.exit(f"guard.py: cannot run {text}: {error.strerror}")
+    if status != 0:
+        sys.exit(f"guard.py: {text} failed with exit status {status}")
+
+
 def run_bench(program, arguments, out):
-    command = [program, *arguments, "--json", out]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run([program, *arguments, "--json", out])
     return speeds_of_bench(read(out))
 
 
 def run_compare(build, out):
     python = ROOT / "build/compare/venv/bin/python"
-    command = [python, HERE / "compare.py", "--quick", "--build", build, "--out", out]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run([python, HERE / "compare.py", "--quick", "--build", build, "--out", out])
     return speeds_of_compare(read(out))
 
 
@@ -111,9 +120,9 @@ def main():
 
     checks = []
     for name, arguments in BENCHMARKS.items():
-        run = [options.build / "bench" / name, arguments, scratch / f"{name}.json"]
+        bench = [options.build / "bench" / name, arguments, scratch / f"{name}.json"]
         committed = speeds_of_bench(read(options.results / f"{name}.json"))
-        checks.append((name, committed, lambda run=run: run_bench(*run)))
+        checks.append((name, committed, lambda bench=bench: run_bench(*bench)))
     has_peers = (ROOT / "build/compare/venv/complete").exists()
     if not options.no_peers and has_peers and (options.results / "compare.json").exists():
         committed = speeds_of_compare(read(options.results / "compare.json"))

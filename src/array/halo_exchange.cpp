@@ -10,6 +10,7 @@
 #include "array/plan_agreement.hpp"
 #include "array/strides.hpp"
 #include "array/vector_kernels.hpp"
+#include "core/on_error.hpp"
 #include "core/option_checks.hpp"
 
 namespace weft {
@@ -37,15 +38,23 @@ class HaloExchange<T>::State {
     array_ = x.data();
     begun_ = 0;
     started_ = true;
+    const detail::OnError guard([this] { abandon(); });
     begin_passes();
   }
 
   void finish() {
     require(started_, "HaloExchange::finish: called without start()");
+    const detail::OnError guard([this] { abandon(); });
     for (const detail::HaloPass& pass : plan_.passes) {
       if (pass.axis == begun_) begin_passes();
       if (pass.has_messages()) transfer_.end(pass.axis);
     }
+    array_ = nullptr;
+    started_ = false;
+  }
+
+  void abandon() noexcept {
+    for (const detail::HaloPass& pass : plan_.passes) transfer_.abandon(pass.axis);
     array_ = nullptr;
     started_ = false;
   }
@@ -179,6 +188,10 @@ void HaloExchange<T>::start(const ConstArrayView<T>& x) {
 template <Scalar T>
 void HaloExchange<T>::finish() {
   state().finish();
+}
+template <Scalar T>
+void HaloExchange<T>::abandon() noexcept {
+  if (state_ != nullptr) state_->abandon();
 }
 template <Scalar T>
 void HaloExchange<T>::run_adjoint(const ArrayView<T>& x) {

@@ -15,10 +15,6 @@ namespace weft {
 
 using detail::at;
 
-std::string to_string(const AxisPadding& padding) {
-  return fmt::format("{{{}, {}}}", padding.before, padding.after);
-}
-
 std::string_view to_string(Boundary boundary) {
   switch (boundary) {
     case Boundary::zero: return "zero";
@@ -98,6 +94,11 @@ void check_halo(const Shape& shape, const std::vector<AxisPadding>& widths, Boun
     require(shape[axis] == 0 || std::max(width.before, width.after) <= limit,
             "{}: widths {} and {} along axis {} of {}; at most {} is possible", who, width.before,
             width.after, axis, to_string(shape), limit);
+    index_t padded = 0;
+    const bool fits = !__builtin_add_overflow(width.before, width.after, &padded) &&
+                      !__builtin_add_overflow(padded, shape[axis], &padded);
+    require(fits, "{}: axis {} of {} with widths {} and {} does not fit into 64 bits", who, axis,
+            to_string(shape), width.before, width.after);
   }
 }
 

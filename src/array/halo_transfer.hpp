@@ -25,6 +25,8 @@ class HaloTransfer {
   void begin(int axis, const T* array);
   /// Waits for the messages and fills the ghost cells.
   void end(int axis);
+  /// Abandons the messages of a pass, after an error.
+  void abandon(int axis) noexcept { memory(axis).forward.abandon(); }
   /// The adjoint of a pass: adds the ghost cells to the elements that they come from.
   void run_adjoint(int axis, T* array);
 

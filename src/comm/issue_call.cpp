@@ -22,9 +22,9 @@ std::unique_ptr<Staging> stage(CallKind kind, ConstBufferRef& in, BufferRef& out
   // In-place calls must stay in place: transports treat them differently.
   const bool in_place = in.data == out.data && in.count <= out.count;
   staging->target = out;
-  // A receive overwrites all of its memory, so it need not be fetched.
-  staging->out =
-      kind == CallKind::recv ? PinnedBuffer(static_cast<std::size_t>(out.bytes())) : host_copy(out);
+  // These overwrite all of their output, so it need not be fetched.
+  const bool overwrites = kind == CallKind::recv || kind == CallKind::broadcast;
+  staging->out = overwrites ? PinnedBuffer(static_cast<std::size_t>(out.bytes())) : host_copy(out);
   out = BufferRef(staging->out.data(), out.count, out.dtype, Device::cpu());
   if (!in_place) staging->in = host_copy(in);
   in = ConstBufferRef(in_place ? out.data : staging->in.data(), in.count, in.dtype, Device::cpu());

@@ -1,3 +1,5 @@
+#include <weft/core/error.hpp>
+
 #include "comm/comm_state.hpp"
 #include "comm/gather_objects.hpp"
 #include "comm/launch_outcome.hpp"
@@ -16,6 +18,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -138,7 +141,12 @@ int launch_on_mpi(const LaunchOptions& options, const Task& task, const Body& bo
   const auto environment = [](const char* name) { return std::getenv(name); };
   const std::string nested =
       options.comm == CommChoice::mpi ? "" : nested_launchers_error(environment);
-  const MpiSession session;
+  std::optional<MpiSession> session;
+  try {
+    session.emplace();
+  } catch (const Error& error) {
+    return usage_error(task, error.what(), ErrorScope::process);
+  }
   try {
     return run_job(make_mpi_world(), options, task, nested, body);
   } catch (const std::exception& error) {

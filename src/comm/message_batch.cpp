@@ -4,30 +4,9 @@
 #include "comm/arguments.hpp"
 #include "comm/comm_state.hpp"
 #include "comm/peer_reader.hpp"
-
-#include <exception>
-#include <vector>
+#include "core/on_error.hpp"
 
 namespace weft {
-namespace {
-
-/// Abandons the requests if an exception destroys it.
-class AbandonOnError {
- public:
-  explicit AbandonOnError(std::vector<Request>& requests) : requests_(requests) {}
-  ~AbandonOnError() {
-    // While an exception propagates, the destructor of a Request abandons its call.
-    if (std::uncaught_exceptions() > before_) requests_.clear();
-  }
-  AbandonOnError(const AbandonOnError&) = delete;
-  AbandonOnError& operator=(const AbandonOnError&) = delete;
-
- private:
-  std::vector<Request>& requests_;
-  int before_ = std::uncaught_exceptions();
-};
-
-}  // namespace
 
 // Arguments are checked before anything starts: an error with a message in progress would abort all
 // ranks.
@@ -55,7 +34,7 @@ void MessageBatch::redirect_send(std::size_t index, const void* data) {
 void MessageBatch::start() {
   require(running_.empty(), "MessageBatch::start: called again before finish()");
   running_.reserve(sends_.size() + recvs_.size());
-  const AbandonOnError guard(running_);
+  const detail::OnError guard([this] { abandon(); });
   // Receives first, so that no message arrives before its receive is posted.
   for (const Recv& each : recvs_) {
     running_.push_back(each.reader == nullptr

@@ -29,19 +29,21 @@ index_t IntParts::pack() {
   return end;
 }
 
-MpiCall& MpiCalls::begin(const WatchedCall& watched) {
+MpiCall& MpiCalls::begin(const WatchedCall& watched, std::size_t pieces) {
   if (free_.empty()) {
+    free_.reserve(calls_.size() + 1);  // release() must not allocate
     MpiCall& made = calls_.emplace_back();
     made.index = calls_.size() - 1;
     free_.push_back(made.index);
   }
   MpiCall& call = calls_[free_.back()];
+  call.pieces.reserve(pieces);
   free_.pop_back();
   call.watched = watched;
   return call;
 }
 
-void MpiCalls::release(MpiCall& call) {
+void MpiCalls::release(MpiCall& call) noexcept {
   call.pieces.clear();
   call.completed = 0;
   call.copies.clear();
@@ -129,6 +131,8 @@ void MpiCalls::abandon(const Ticket& ticket) noexcept {
   if (std::any_of(call->pieces.begin() + static_cast<std::ptrdiff_t>(call->completed),
                   call->pieces.end(), [](const MpiPiece& piece) { return piece.from < 0; })) {
     note_abandoned_call();
+  } else {
+    release(*call);
   }
 }
 

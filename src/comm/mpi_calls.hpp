@@ -3,6 +3,7 @@
 #include "comm/mpi_native.hpp"
 #include "comm/mpi_watch.hpp"
 
+#include <cassert>
 #include <cstddef>
 #include <deque>
 #include <utility>
@@ -55,7 +56,9 @@ struct MpiCall {
   std::size_t index = 0;
   std::uint32_t generation = 1;
 
+  /// Allocates nothing: begin() has reserved the memory.
   MPI_Request* add(MpiPiece piece = {}) {
+    assert(pieces.size() < pieces.capacity());
     pieces.push_back(piece);
     return &pieces.back().request;
   }
@@ -66,7 +69,9 @@ class MpiCalls {
  public:
   explicit MpiCalls(WatchedComm& watched) : watched_(watched) {}
 
-  MpiCall& begin(const WatchedCall& watched);
+  /// A call of at most `pieces` pieces. Their memory is reserved here: when a piece is in progress,
+  /// an allocation that fails would leave MPI with memory that the caller may release.
+  MpiCall& begin(const WatchedCall& watched, std::size_t pieces = 1);
   /// Waits for a blocking call; returns the ticket of a nonblocking one.
   Ticket finish(MpiCall& call, CallMode mode);
   bool test(const Ticket& ticket);
@@ -76,7 +81,7 @@ class MpiCalls {
 
  private:
   static void cancel_receives(MpiCall& call, std::size_t first);
-  void release(MpiCall& call);
+  void release(MpiCall& call) noexcept;
   MpiCall* find(const Ticket& ticket);
   /// Completes pieces until one is not ready; a blocking call waits for it. True after the last.
   bool progress(MpiCall& call, CallMode mode);

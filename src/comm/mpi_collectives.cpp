@@ -71,7 +71,7 @@ Ticket MpiTransport::broadcast(BufferRef data, int root, CallMode mode) {
     broadcast_chunks(nullptr, data, root);
     return {};
   }
-  MpiCall& call = calls_.begin(watched.call());
+  MpiCall& call = calls_.begin(watched.call(), chunks_of(data.count));
   broadcast_chunks(&call, data, root);
   return calls_.finish(call, mode);
 }
@@ -91,7 +91,7 @@ Ticket MpiTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, Ca
     for_each_chunk(nullptr, in.count, issue);
     return {};
   }
-  MpiCall& call = calls_.begin(watched.call());
+  MpiCall& call = calls_.begin(watched.call(), chunks_of(in.count));
   for_each_chunk(&call, in.count, issue);
   return calls_.finish(call, mode);
 }
@@ -120,7 +120,7 @@ Ticket MpiTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int r
     reduce_chunks(nullptr, in, out.data, op, root);
     return {};
   }
-  MpiCall& call = calls_.begin(watched.call());
+  MpiCall& call = calls_.begin(watched.call(), chunks_of(in.count));
   if (copies) in = copy_of(in, call.scratch);
   reduce_chunks(mode == CallMode::blocking ? nullptr : &call, in, out.data, op, root);
   return calls_.finish(call, mode);
@@ -131,8 +131,9 @@ Ticket MpiTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int r
 Ticket MpiTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out,
                                     ReduceOp op, CallMode mode) {
   const WatchedCollective watched = watch(CallKind::reduce_scatter, mode);
-  MpiCall& call = calls_.begin(watched.call());
-  if (parts.extent() <= count_limit && consecutive(parts)) {
+  const bool small = parts.extent() <= count_limit && consecutive(parts);
+  MpiCall& call = calls_.begin(watched.call(), small ? 1 : chunks_of(parts));
+  if (small) {
     reduce_scatter_small(call, in, parts, out, op, mode);
     return calls_.finish(call, mode);
   }
@@ -174,8 +175,9 @@ Ticket MpiTransport::all_gather(ConstBufferRef in, BufferRef out, const Parts& p
   const WatchedCollective watched = watch(CallKind::all_gather, mode);
   // MPI requires all ranks or none to be in place, and would make this copy itself.
   copy_and_wait(in, out.part(parts.offset(rank()), parts.count(rank())));
-  MpiCall& call = calls_.begin(watched.call());
-  if (parts.extent() <= count_limit) {
+  const bool small = parts.extent() <= count_limit;
+  MpiCall& call = calls_.begin(watched.call(), small ? 1 : chunks_of(parts));
+  if (small) {
     all_gather_small(call, out, parts, mode);
     return calls_.finish(call, mode);
   }
@@ -252,7 +254,8 @@ void* MpiTransport::recv_parts(MpiCall& call, BufferRef out, const Parts& parts)
 Ticket MpiTransport::gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
                             CallMode mode) {
   const WatchedCollective watched = watch(CallKind::gather, mode);
-  MpiCall& call = calls_.begin(watched.call());
+  const std::size_t messages = rank() == root ? large_chunks_of(parts) : chunks_of(in.count);
+  MpiCall& call = calls_.begin(watched.call(), messages + 1);
   const MPI_Datatype type = native(in.dtype);
   const void* from = in.data;
   int count = 0;
@@ -278,7 +281,8 @@ Ticket MpiTransport::gather(ConstBufferRef in, BufferRef out, const Parts& parts
 Ticket MpiTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
                              CallMode mode) {
   const WatchedCollective watched = watch(CallKind::scatter, mode);
-  MpiCall& call = calls_.begin(watched.call());
+  const std::size_t messages = rank() == root ? large_chunks_of(parts) : chunks_of(out.count);
+  MpiCall& call = calls_.begin(watched.call(), messages + 1);
   const MPI_Datatype type = native(out.dtype);
   const void* from = nullptr;
   void* to = out.data;
@@ -305,7 +309,8 @@ Ticket MpiTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRef ou
 Ticket MpiTransport::all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
                                 const Parts& received, CallMode mode) {
   const WatchedCollective watched = watch(CallKind::all_to_all, mode);
-  MpiCall& call = calls_.begin(watched.call());
+  MpiCall& call =
+      calls_.begin(watched.call(), large_chunks_of(received) + large_chunks_of(sent) + 1);
   const MPI_Datatype type = native(in.dtype);
   copy_and_wait(in.part(sent.offset(rank()), sent.count(rank())),
                 out.part(received.offset(rank()), received.count(rank())));

@@ -77,6 +77,11 @@ const Job& job() {
 }  // namespace
 
 void throw_mpi_error(int code, const char* call) {
+  // MPI describes errors between MPI_Init and MPI_Finalize.
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0 || mpi_is_finalized())
+    throw CommError(fmt::format("{} failed: error {}", call, code));
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);

@@ -49,13 +49,15 @@ void MpiTransport::recv_chunks(MpiCall& call, BufferRef data, int from, int tag)
 }
 
 Ticket MpiTransport::send(ConstBufferRef data, int to) {
-  MpiCall& call = calls_.begin({.name = call_name(CallKind::send), .peer = to});
+  MpiCall& call =
+      calls_.begin({.name = call_name(CallKind::send), .peer = to}, chunks_of(data.count));
   send_chunks(call, data, to, user_tag);
   return calls_.finish(call, CallMode::nonblocking);
 }
 
 Ticket MpiTransport::recv(BufferRef data, int from) {
-  MpiCall& call = calls_.begin({.name = call_name(CallKind::recv), .peer = from});
+  MpiCall& call =
+      calls_.begin({.name = call_name(CallKind::recv), .peer = from}, chunks_of(data.count));
   recv_chunks(call, data, from, user_tag);
   return calls_.finish(call, CallMode::nonblocking);
 }

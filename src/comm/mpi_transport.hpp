@@ -7,6 +7,7 @@
 #include "comm/mpi_watchdog.hpp"
 #include "comm/transport.hpp"
 
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -83,6 +84,24 @@ class MpiTransport final : public Transport {
   }
   WatchedCollective watch(CallKind kind, CallMode mode) {
     return WatchedCollective(*watched_, call_name(kind), mode == CallMode::blocking);
+  }
+  /// The chunks of a message of `count` elements; a collective call has at most as many.
+  static std::size_t chunks_of(index_t count) {
+    return static_cast<std::size_t>(count / count_limit + 1);
+  }
+  /// The chunks of messages or calls for all parts.
+  static std::size_t chunks_of(const Parts& parts) {
+    std::size_t chunks = 0;
+    for (int rank = 0; rank < parts.ranks(); ++rank) chunks += chunks_of(parts.count(rank));
+    return chunks;
+  }
+  /// The chunks of the messages for large parts.
+  std::size_t large_chunks_of(const Parts& parts) const {
+    std::size_t chunks = 0;
+    for (int peer = 0; peer < parts.ranks(); ++peer) {
+      if (is_large(parts.count(peer))) chunks += chunks_of(parts.count(peer));
+    }
+    return chunks;
   }
   void send_chunks(MpiCall& call, ConstBufferRef data, int to, int tag);
   void recv_chunks(MpiCall& call, BufferRef data, int from, int tag);

@@ -91,7 +91,12 @@ void NcclComm::throw_reason() const {
 }
 
 void NcclComm::fail(const char* name, ncclResult_t code, bool aborting) {
-  while (aborting && !broken_) std::this_thread::yield();
+  Waiter waiter(true);
+  while (aborting && !broken_) {
+    // The abort itself may block; the watchdog has set the reason before it.
+    if (waiter.waited() > wait_limit()) throw_reason();
+    waiter.pause();
+  }
   leave_if_broken();
   const std::string text =
       fmt::format("{}: {} ({})", name, ncclGetErrorString(code), ncclGetLastError(comm_));

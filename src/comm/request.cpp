@@ -43,7 +43,7 @@ Request& Request::operator=(Request&& other) noexcept {
 Request::~Request() {
   if (call_ == nullptr) return;
   const auto held = call_->state->held;
-  if (std::uncaught_exceptions() == 0) {
+  if (std::uncaught_exceptions() <= exceptions_) {
     try {
       wait();
     } catch (...) {

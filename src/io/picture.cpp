@@ -26,13 +26,39 @@ index_t enlargement(index_t rows, index_t columns) {
   return std::max<index_t>(1, std::min(wanted, largest_height / rows));
 }
 
-void check_limits(const Limits& limits, ColorMap colors) {
+void check_limits(const Limits& limits, ColorMap colors, const char* who) {
   require(std::isfinite(limits.low) && std::isfinite(limits.high) && limits.low < limits.high,
-          "png_picture: limits must be finite with low < high, got {} and {}", limits.low,
-          limits.high);
+          "{}: limits must be finite with low < high, got {} and {}", who, limits.low, limits.high);
   require(colors != ColorMap::diverging || limits.low == -limits.high,
-          "png_picture: limits of a diverging colour map must be -a and a, got {} and {}",
-          limits.low, limits.high);
+          "{}: limits of a diverging colour map must be -a and a, got {} and {}", who, limits.low,
+          limits.high);
+}
+
+/// The limits of a picture; `who` is the function that errors name.
+Limits limits_of(std::span<const double> values, const PictureOptions& options, const char* who) {
+  detail::require_enumerator(options.colors, ColorMap::gray, who, "ColorMap");
+  if (options.limits) {
+    check_limits(*options.limits, options.colors, who);
+    return *options.limits;
+  }
+  Limits limits{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    limits.low = std::min(limits.low, value);
+    limits.high = std::max(limits.high, value);
+  }
+  const bool diverging = options.colors == ColorMap::diverging;
+  if (limits.low > limits.high) limits = diverging ? Limits{-1, 1} : Limits{0, 1};
+  if (diverging) {
+    const double largest = std::max(-limits.low, limits.high);
+    return largest > 0 ? Limits{-largest, largest} : Limits{-1, 1};
+  }
+  if (limits.low < limits.high) return limits;
+  // A single value gets the middle colour, unless the limits around it overflow.
+  using Double = std::numeric_limits<double>;
+  const double value = limits.low;
+  const double around = value == 0 ? 1 : std::max(std::abs(value) / 2, Double::min());
+  return {std::max(value - around, Double::lowest()), std::min(value + around, Double::max())};
 }
 
 std::uint8_t color_of(double value, const Limits& limits) {
@@ -61,29 +87,7 @@ std::vector<std::uint8_t> enlarged(const std::vector<std::uint8_t>& pixels, inde
 }  // namespace
 
 Limits picture_limits(std::span<const double> values, const PictureOptions& options) {
-  detail::require_enumerator(options.colors, ColorMap::gray, "png_picture", "ColorMap");
-  if (options.limits) {
-    check_limits(*options.limits, options.colors);
-    return *options.limits;
-  }
-  Limits limits{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    limits.low = std::min(limits.low, value);
-    limits.high = std::max(limits.high, value);
-  }
-  const bool diverging = options.colors == ColorMap::diverging;
-  if (limits.low > limits.high) limits = diverging ? Limits{-1, 1} : Limits{0, 1};
-  if (diverging) {
-    const double largest = std::max(-limits.low, limits.high);
-    return largest > 0 ? Limits{-largest, largest} : Limits{-1, 1};
-  }
-  if (limits.low < limits.high) return limits;
-  // A single value gets the middle colour, unless the limits around it overflow.
-  using Double = std::numeric_limits<double>;
-  const double value = limits.low;
-  const double around = value == 0 ? 1 : std::max(std::abs(value) / 2, Double::min());
-  return {std::max(value - around, Double::lowest()), std::min(value + around, Double::max())};
+  return limits_of(values, options, "picture_limits");
 }
 
 std::string png_picture(std::span<const double> values, index_t rows, index_t columns,
@@ -95,7 +99,7 @@ std::string png_picture(std::span<const double> values, index_t rows, index_t co
           longest_side, rows, columns);
   require(static_cast<index_t>(values.size()) == rows * columns,
           "png_picture: {} values given for {} rows of {} columns", values.size(), rows, columns);
-  const Limits limits = picture_limits(values, options);
+  const Limits limits = limits_of(values, options, "png_picture");
   std::vector<std::uint8_t> pixels(values.size());
   std::transform(values.begin(), values.end(), pixels.begin(),
                  [&](double value) { return color_of(value, limits); });

@@ -84,6 +84,11 @@ static_assert(std::is_convertible_v<const Array&, ConstView>);
 static_assert(std::is_convertible_v<View, ConstView>);
 static_assert(!std::is_convertible_v<const Array&, View>);
 static_assert(!std::is_convertible_v<Array, View>);
+static_assert(std::is_convertible_v<Array, ConstView>);  // keeps the array alive
+static_assert(!std::is_convertible_v<const Array, ConstView>);
+static_assert(std::is_assignable_v<ConstView&, const Array&>);
+static_assert(std::is_assignable_v<ConstView&, Array>);
+static_assert(!std::is_assignable_v<ConstView&, const Array>);
 static_assert(!std::is_convertible_v<ConstView, View>);
 // Copies of elements are explicit.
 static_assert(!std::is_convertible_v<View, Array> && std::is_constructible_v<Array, View>);

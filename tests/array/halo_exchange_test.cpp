@@ -1,6 +1,7 @@
 #include "array/layouts.hpp"
 
 #include <weft/array/halo_exchange.hpp>
+#include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 
 #include "support/ranks.hpp"
@@ -9,8 +10,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -280,6 +286,45 @@ TEST(HaloExchange, starts_and_finishes) {
   });
 }
 
+TEST(HaloExchange, that_an_exception_interrupts_aborts_the_communicator) {
+  if (world() != World::thread) GTEST_SKIP() << "a failure ends the MPI job, and the test with it";
+  struct AbandonAtEnd {
+    ~AbandonAtEnd() { halo.abandon(); }
+    HaloExchange<double>& halo;
+  };
+  for (const bool corners : {true, false}) {
+    std::atomic<bool> ready = false;
+    std::atomic<int> failed = 0;
+    const auto expect_error = [&](const std::function<void()>& call) {
+      try {
+        call();
+      } catch (const CommError&) {
+        ++failed;
+      }
+    };
+    run_threads(2, [&](const Comm& comm) {
+      const Layout layout = Layout::scatter(comm, {6, 5});
+      HaloExchange<double> halo(layout, {{1, 1}, {1, 1}}, {.corners = corners});
+      const auto x = make_array<double>(layout);
+      if (comm.rank() == 0) {
+        ready = true;
+        expect_error([&] { comm.barrier(); });
+        return;
+      }
+      while (!ready) std::this_thread::yield();
+      try {
+        const AbandonAtEnd guard{halo};
+        halo.start(x);
+        throw std::runtime_error("an error of the program");
+      } catch (const std::runtime_error&) {
+      }
+      // The exchange can be started again, but the communicator has failed.
+      for (int repeat = 0; repeat < 2; ++repeat) expect_error([&] { halo.run(x); });
+    });
+    EXPECT_EQ(failed, 3);
+  }
+}
+
 TEST(HaloExchange, is_run_again_with_other_arrays) {
   on_ranks([](Comm comm) {
     for_each_layout(layouts(comm, {6, 5}), [](const Layout& layout) {
@@ -400,6 +445,13 @@ TEST(HaloExchange, throws_on_all_ranks) {
     EXPECT_THROW(Halo(layout, {{1, 1}, {1, 1}, {1, 1}}), ArgumentError);
     EXPECT_THROW(Halo(layout, {{-1, 0}, {0, 0}}), ArgumentError);
     EXPECT_THROW(Halo(Layout::stack({layout}), {{1, 1}}), ArgumentError);
+
+    // An empty axis has no limit but that of the numbers.
+    constexpr index_t huge = std::numeric_limits<index_t>::max();
+    const Layout empty = Layout::scatter(comm, {0, 5});
+    EXPECT_NO_THROW(Halo(empty, {{3, 2}, {1, 1}}));
+    EXPECT_THROW(Halo(empty, {{huge, 1}, {1, 1}}), ArgumentError);
+    EXPECT_THROW(Halo(Layout::scatter(comm, {huge}), {{1, 0}}), ArgumentError);
 
     Halo halo(layout, {{1, 1}, {1, 1}});
     auto x = make_array<double>(layout);

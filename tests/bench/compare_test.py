@@ -126,6 +126,12 @@ class Guard(unittest.TestCase):
         measured, failures = guard.evaluate({"a": (4.0,)}, lambda: next(runs))
         self.assertEqual((measured, failures), ({"a": (1.2,)}, ["a"]))
 
+    def test_a_program_that_fails_ends_the_run_with_one_line(self):
+        for command, text in [(["false"], "false failed with exit status 1"), (["/none"], "cannot run /none")]:
+            with self.assertRaises(SystemExit) as ended:
+                guard.run(command)
+            self.assertIn(text, ended.exception.code)
+
     def test_speed_of_a_benchmark_is_relative_to_its_baseline(self):
         row = {"what": "axpy", "baseline": "loop", "ours_us": 50, "ratio": 2.0}
         count = {"what": "messages", "value": 3, "bar": 3}

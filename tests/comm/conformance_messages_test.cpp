@@ -4,8 +4,10 @@
 #include <weft/core/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace weft::test {
 
@@ -340,6 +342,29 @@ TEST(ConformanceRequests, deliver_complete_calls_when_an_exception_destroys_them
     } catch (const std::runtime_error&) {
     }
     EXPECT_EQ(on_host(in), std::vector<int>(3, comm.rank()));
+    expect_works(comm);
+  });
+}
+
+TEST(ConformanceRequests, of_a_destructor_wait_while_an_exception_propagates) {
+  struct ReduceAtEnd {
+    ~ReduceAtEnd() {
+      if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      const Request request = comm.start_allreduce(in, out);
+    }
+    const Comm& comm;
+    const std::vector<int>& in;
+    std::vector<int>& out;
+  };
+  on_ranks([](Comm comm) {
+    const std::vector<int> in(5000, 1);
+    std::vector<int> out(5000);
+    try {
+      const ReduceAtEnd guard{comm, in, out};
+      throw std::runtime_error("an error of the program");
+    } catch (const std::runtime_error&) {
+    }
+    EXPECT_EQ(out, std::vector<int>(5000, comm.size()));
     expect_works(comm);
   });
 }

@@ -258,6 +258,17 @@ TEST(LaunchMpi, prints_help_and_usage_errors_once) {
   EXPECT_EQ(occurrences(bad.output, "weft: "), 1) << bad.output;
 }
 
+TEST(LaunchMpi, that_cannot_be_initialised_is_reported_once) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const std::string program = WEFT_TEST_PROGRAM_DIR "/no_init_program";
+  const Ended alone = run(program + " --comm mpi");
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_EQ(occurrences(alone.output, "weft: MPI_Init_thread failed: error "), 1) << alone.output;
+  const Ended job = run(mpiexec + " -n 2 " + program);
+  EXPECT_NE(job.code, 0);
+  EXPECT_EQ(occurrences(job.output, "weft: "), 1) << job.output;
+}
+
 TEST(LaunchMpi, notes_more_ranks_than_cores) {
   WEFT_SKIP_WITHOUT_MPI();
   const std::string one_core = " taskset -c " + std::to_string(this_location().cores.front()) + " ";

@@ -2,9 +2,12 @@
 // suite tests the rest.
 
 #include <weft/comm/comm.hpp>
+#include <weft/core/buffer.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
 
 #include "comm/mpi_library.hpp"
+#include "support/operator_new.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -14,6 +17,8 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -330,6 +335,65 @@ TEST(MpiRequests, many_are_in_progress_and_complete_in_any_order) {
         }
       }
       EXPECT_EQ(data[i], sums(world.size(), static_cast<index_t>(i)));
+    }
+  });
+}
+
+TEST(MpiRequests, that_fail_to_allocate_send_nothing) {
+  if (!weft::test::replaces_operator_new) GTEST_SKIP() << "sanitizers replace operator new";
+  on_mpi(7, [](const Comm& world) {
+    const int next = (world.rank() + 1) % world.size();
+    const int previous = (world.rank() + world.size() - 1) % world.size();
+    const Comm comm = world.dup();  // without memory of earlier calls
+    const Numbers wrong(50, -1);
+    const Numbers mine = values(world.rank(), 50);
+    Numbers theirs(50);
+    // Allocates all that messages of one chunk need.
+    comm.sendrecv(std::span(mine).first(1), next, std::span(theirs).first(1), previous);
+    bool failed = false;
+    weft::test::set_allocation_hook([] { throw std::bad_alloc(); });
+    try {
+      comm.start_send(wrong, next).wait();
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    weft::test::set_allocation_hook(nullptr);
+    EXPECT_TRUE(failed);
+    comm.sendrecv(mine, next, theirs, previous);
+    EXPECT_EQ(theirs, values(previous, 50));
+  });
+}
+
+TEST(MpiRequests, that_receive_can_be_abandoned_and_their_memory_reused) {
+  on_mpi(7, [](const Comm& world) {
+    const auto transport = detail::make_mpi_world();
+    Numbers data(50);
+    const auto start_recv = [&] {
+      return transport->recv(BufferRef(data), (world.rank() + 1) % world.size());
+    };
+    const detail::Ticket first = start_recv();
+    transport->abandon(first);
+    const detail::Ticket second = start_recv();
+    transport->abandon(second);
+    // The lower half of an id is the place of the call in memory.
+    EXPECT_EQ(first.id & 0xffffffffU, second.id & 0xffffffffU);
+    EXPECT_NE(first.id, second.id);
+    EXPECT_TRUE(transport->test(second)) << "it has ended";
+  });
+}
+
+TEST(MpiStaging, of_a_broadcast_reads_device_memory_on_the_root_only) {
+  on_mpi(std::numeric_limits<int>::max(), [](const Comm& world) {
+    for (int root = 0; root < world.size(); ++root) {
+      Numbers now = values(world.rank(), 100);
+      const std::size_t bytes = now.size() * sizeof(now[0]);
+      Buffer<std::int64_t> data(100, Device::debug());
+      copy_bytes(data.data(), data.device(), now.data(), Device::cpu(), bytes);
+      const index_t before = Stream::host_waits();
+      world.broadcast(data, root);
+      EXPECT_EQ(Stream::host_waits() - before, world.rank() == root ? 1 : 0);
+      copy_bytes(now.data(), Device::cpu(), data.data(), data.device(), bytes);
+      EXPECT_EQ(now, values(root, 100));
     }
   });
 }

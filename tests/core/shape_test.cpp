@@ -11,6 +11,14 @@ namespace {
 
 constexpr index_t huge = std::numeric_limits<index_t>::max();
 
+template <class T>
+concept CanAssignElements = requires(T& values) {
+  values[0] = index_t{-1};
+};
+
+static_assert(CanAssignElements<Index>);
+static_assert(!CanAssignElements<Shape> && !CanAssignElements<const Index>);
+
 /// Every point of a shape in row-major order, by counting in mixed radix.
 std::vector<Index> points_of(const Shape& shape) {
   std::vector<Index> points;

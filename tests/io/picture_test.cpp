@@ -4,6 +4,7 @@
 
 #include "io/folder.hpp"
 #include "io/png_reader.hpp"
+#include "support/expect_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -167,6 +168,15 @@ TEST(Picture, bad_arguments) {
   EXPECT_THROW(png_picture(six, 2, 3, {ColorMap::gray, Limits{0, infinity}}), ArgumentError);
   EXPECT_THROW(png_picture(six, 2, 3, {ColorMap::diverging, Limits{0, 1}}), ArgumentError);
   EXPECT_THROW(png_picture(six, 2, 3, {static_cast<ColorMap>(3)}), ArgumentError);
+
+  const Comm comm = Comm::self();
+  const PictureOptions bad[] = {{ColorMap::gray, Limits{1, 1}},
+                                {ColorMap::diverging, Limits{0, 1}},
+                                {static_cast<ColorMap>(3)}};
+  for (const PictureOptions& options : bad) {
+    expect_error(comm, {"png_picture: "}, [&] { png_picture(six, 2, 3, options); });
+    expect_error(comm, {"picture_limits: "}, [&] { picture_limits(six, options); });
+  }
 }
 
 TEST(Picture, files) {

@@ -36,9 +36,12 @@ class ConstArrayView {
                  std::shared_ptr<void> keep_alive = {});
   /// Moves an array that would otherwise be destroyed into the view, which keeps it alive.
   ConstArrayView(DistributedArray<T>&& array);
+  /// The view would outlive a const temporary, which cannot be moved from.
+  ConstArrayView(const DistributedArray<T>&& array) = delete;
   ConstArrayView(const ConstArrayView&) = default;
   ConstArrayView& operator=(const ConstArrayView&) & = default;
   ConstArrayView& operator=(DistributedArray<T>&& array) &;
+  ConstArrayView& operator=(const DistributedArray<T>&& array) & = delete;
   ~ConstArrayView() = default;
 
   const Layout& layout() const {

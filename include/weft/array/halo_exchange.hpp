@@ -65,6 +65,9 @@ class HaloExchange {
   /// Fetches the ghost cells. Between start and finish the array may be read but not written.
   void start(const ConstArrayView<T>& x);
   void finish();
+  /// For a destructor that runs because of an exception between start and finish: abandons the
+  /// messages, which aborts the communicator; see Request.
+  void abandon() noexcept;
   void run(const ConstArrayView<T>& x) {
     start(x);
     finish();

@@ -16,7 +16,8 @@ namespace weft {
 /// Ranks are threads of this process (--ranks N, default: one per core), or the processes of an MPI
 /// job if mpirun, mpiexec or srun started the program. The options --ranks, --comm, --device and
 /// --help are removed from argv; others are left to the program. For an invalid option or WEFT_
-/// variable, launch prints one error and returns 2 before any rank starts.
+/// variable, or if MPI cannot be initialised, launch prints one error and returns 2 before any rank
+/// starts.
 int launch(int& argc, char** argv, const std::function<int(Comm)>& body);
 
 template <class Body>

@@ -27,6 +27,8 @@ class MessageBatch {
   void start();
   /// Returns when all messages of start() have arrived.
   void finish();
+  /// For a destructor that runs because of an exception after start(): abandons the messages.
+  void abandon() noexcept { running_.clear(); }
   void run() {
     start();
     finish();

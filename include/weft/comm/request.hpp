@@ -1,5 +1,7 @@
 #pragma once
 
+#include <exception>
+
 namespace weft {
 namespace detail {
 struct CommAccess;
@@ -28,6 +30,8 @@ class [[nodiscard]] Request {
   explicit Request(detail::PendingCall& call) : call_(&call) {}
 
   detail::PendingCall* call_ = nullptr;  // null when complete
+  /// At construction: more exceptions in the destructor mean that one of them destroys the request.
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace weft

@@ -44,6 +44,8 @@ class Shape : public Index {
   Shape(std::initializer_list<index_t> extents) : Shape(Index(extents)) {}
   explicit Shape(const Index& extents);
 
+  /// Read access only: with() checks the extents that it changes.
+  constexpr index_t operator[](int axis) const { return Index::operator[](axis); }
   /// Number of elements; 1 for the empty shape, that of a scalar.
   index_t count() const;
   /// Product of the extents of axes [first, last).

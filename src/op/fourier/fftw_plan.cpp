@@ -10,7 +10,11 @@
 #include <fftw3.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace weft::detail {
 namespace {
@@ -19,28 +23,31 @@ namespace {
 template <class F>
 struct Fftw;
 
-#define WEFT_FFTW_NAMES(F, prefix)                                                            \
-  template <>                                                                                 \
-  struct Fftw<F> {                                                                            \
-    using Plan = prefix##_plan;                                                               \
-    using Dim = prefix##_iodim64;                                                             \
-    using Complex = prefix##_complex;                                                         \
-    static constexpr auto plan_complex = prefix##_plan_guru64_dft;                            \
-    static constexpr auto plan_forward = prefix##_plan_guru64_dft_r2c;                        \
-    static constexpr auto plan_backward = prefix##_plan_guru64_dft_c2r;                       \
-    static constexpr auto run_complex = prefix##_execute_dft;                                 \
-    static constexpr auto run_forward = prefix##_execute_dft_r2c;                             \
-    static constexpr auto run_backward = prefix##_execute_dft_c2r;                            \
-    static constexpr auto destroy = prefix##_destroy_plan;                                    \
-    static constexpr auto alignment_of = prefix##_alignment_of;                               \
-    static void use_threads([[maybe_unused]] int count) { WEFT_FFTW_THREADS(prefix, count); } \
+#define WEFT_FFTW_NAMES(F, prefix)                                                                \
+  template <>                                                                                     \
+  struct Fftw<F> {                                                                                \
+    using Plan = prefix##_plan;                                                                   \
+    using Dim = prefix##_iodim64;                                                                 \
+    using Complex = prefix##_complex;                                                             \
+    static constexpr auto plan_complex = prefix##_plan_guru64_dft;                                \
+    static constexpr auto plan_forward = prefix##_plan_guru64_dft_r2c;                            \
+    static constexpr auto plan_backward = prefix##_plan_guru64_dft_c2r;                           \
+    static constexpr auto run_complex = prefix##_execute_dft;                                     \
+    static constexpr auto run_forward = prefix##_execute_dft_r2c;                                 \
+    static constexpr auto run_backward = prefix##_execute_dft_c2r;                                \
+    static constexpr auto destroy = prefix##_destroy_plan;                                        \
+    static constexpr auto alignment_of = prefix##_alignment_of;                                   \
+    static int exchange_threads([[maybe_unused]] int count) { WEFT_FFTW_THREADS(prefix, count); } \
   };
+// Sets the number of threads of later plans, and returns the one before.
 #if defined(WEFT_WITH_FFTW_OMP)
 #define WEFT_FFTW_THREADS(prefix, count)                             \
   [[maybe_unused]] static const int ready = prefix##_init_threads(); \
-  prefix##_plan_with_nthreads(count)
+  const int before = prefix##_planner_nthreads();                    \
+  prefix##_plan_with_nthreads(count);                                \
+  return before
 #else
-#define WEFT_FFTW_THREADS(prefix, count)
+#define WEFT_FFTW_THREADS(prefix, count) return 1
 #endif
 WEFT_FFTW_NAMES(float, fftwf)
 WEFT_FFTW_NAMES(double, fftw)
@@ -49,6 +56,20 @@ WEFT_FFTW_NAMES(double, fftw)
 
 /// FFTW executes plans on any thread, but its planner is not thread-safe.
 std::mutex planner;
+
+/// Sets the number of threads of plans for its lifetime. FFTW has one such number for the process,
+/// which the program may have set for plans of its own.
+template <class F>
+class PlannerThreads {
+ public:
+  explicit PlannerThreads(int count) : before_(Fftw<F>::exchange_threads(count)) {}
+  ~PlannerThreads() { Fftw<F>::exchange_threads(before_); }
+  PlannerThreads(const PlannerThreads&) = delete;
+  PlannerThreads& operator=(const PlannerThreads&) = delete;
+
+ private:
+  int before_;
+};
 
 /// Plans for both directions.
 template <class F>
@@ -59,24 +80,25 @@ class PlanPair {
   template <class Make>
   explicit PlanPair(Make make) {
     const std::scoped_lock lock(planner);
-    forward_ = make(FFTW_FORWARD);
-    backward_ = make(FFTW_BACKWARD);
+    forward_.reset(make(FFTW_FORWARD));
+    backward_.reset(make(FFTW_BACKWARD));
     require(forward_ != nullptr && backward_ != nullptr, "fft: FFTW failed to create a plan");
   }
-  PlanPair(const PlanPair&) = delete;
-  PlanPair& operator=(const PlanPair&) = delete;
-  ~PlanPair() {
-    const std::scoped_lock lock(planner);
-    Fftw<F>::destroy(forward_);
-    Fftw<F>::destroy(backward_);
-  }
 
-  Plan forward() const { return forward_; }
-  Plan backward() const { return backward_; }
+  Plan forward() const { return forward_.get(); }
+  Plan backward() const { return backward_.get(); }
 
  private:
-  Plan forward_;
-  Plan backward_;
+  struct Destroy {
+    void operator()(Plan plan) const {
+      const std::scoped_lock lock(planner);
+      Fftw<F>::destroy(plan);
+    }
+  };
+  using OwnedPlan = std::unique_ptr<std::remove_pointer_t<Plan>, Destroy>;
+
+  OwnedPlan forward_;
+  OwnedPlan backward_;
 };
 
 template <Scalar X>
@@ -144,7 +166,7 @@ class FftwPlan final : public FourierPlan<X> {
     const unsigned flags =
         alignment | (planning_ == FftPlanning::measure ? FFTW_MEASURE : FFTW_ESTIMATE);
     return std::make_unique<PlanPair<F>>([&](int sign) {
-      Api::use_threads(threads_for(x_count_));
+      const PlannerThreads<F> threads(threads_for(x_count_));
       if constexpr (is_complex<X>) {
         const unsigned keep_input = flags | FFTW_PRESERVE_INPUT;
         auto* from = fftw(sign == FFTW_FORWARD ? x.data() : y.data());

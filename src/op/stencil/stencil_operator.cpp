@@ -4,6 +4,7 @@
 #include <weft/kernel/dispatch.hpp>
 
 #include "core/at.hpp"
+#include "core/on_error.hpp"
 #include "op/stencil/stencil_kernels.hpp"
 #include "op/to_device.hpp"
 
@@ -52,6 +53,9 @@ class StencilPass {
     for (int i = 0; i < plan_.inputs; ++i) plan_.x[i] = kernel_cast(part_of(x, i).data());
     for (int i = 0; i < plan_.outputs; ++i) plan_.y[i] = kernel_cast(part_of(y, i).data());
     for (auto& tap : plan_.tap) tap.from = plan_.x[tap.input] + tap.shift;
+    const OnError guard([this] {
+      for (HaloExchange<T>& exchange : exchanges_) exchange.abandon();
+    });
     for (int i = 0; i < plan_.inputs; ++i) exchanges_[at(i)].start(part_of(x, i));
     apply(interior_, update);
     for (HaloExchange<T>& exchange : exchanges_) exchange.finish();

@@ -9,6 +9,10 @@
 
 #include "support/allocations.hpp"
 
+#if defined(WEFT_WITH_FFTW_OMP)
+#include <fftw3.h>
+#endif
+
 #include <limits>
 
 namespace weft::test {
@@ -150,6 +154,21 @@ TEST(Fft, accepts_measured_plans) {
     });
   });
 }
+
+#if defined(WEFT_WITH_FFTW_OMP)
+TEST(Fft, does_not_change_the_threads_of_other_plans) {
+  fft<float>(Layout::local({12}));  // FFTW's threads are initialised
+  fft<double>(Layout::local({12}));
+  fftwf_plan_with_nthreads(5);
+  fftw_plan_with_nthreads(6);
+  fft<float>(Layout::local({300, 400}));
+  fft<double>(Layout::local({300, 400}));
+  EXPECT_EQ(fftwf_planner_nthreads(), 5);
+  EXPECT_EQ(fftw_planner_nthreads(), 6);
+  fftwf_plan_with_nthreads(1);
+  fftw_plan_with_nthreads(1);
+}
+#endif
 
 TEST(Fft, works_on_unaligned_memory) {
   const Layout layout = Layout::local({12});

@@ -2,7 +2,12 @@
 
 #include "op/support/derivative_matrices.hpp"
 
+#include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
+
+#include <atomic>
+#include <functional>
+#include <thread>
 
 namespace weft::test {
 namespace {
@@ -52,6 +57,35 @@ TEST(Gradient, works_for_all_scalars) {
     });
     check_gradient<double>(comm, {4, 3}, {.sampling = {7}});
   });
+}
+
+TEST(Gradient, of_an_aborted_communicator_can_be_called_again) {
+  if (world() != World::thread) GTEST_SKIP() << "a failure ends the MPI job, and the test with it";
+  std::atomic<bool> ready = false;
+  int failed = 0;
+  run_threads(2, [&](const Comm& comm) {
+    const auto A = gradient<double>(Layout::scatter(comm, {6, 5}));
+    auto x = make_array<double>(A.domain());
+    auto y = make_array<double>(A.range());
+    if (comm.rank() == 1) {
+      while (!ready) std::this_thread::yield();
+      comm.abort("no more");
+      return;
+    }
+    ready = true;
+    const auto expect_error = [&](const std::function<void()>& call) {
+      try {
+        call();
+      } catch (const CommError&) {
+        ++failed;
+      }
+    };
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      expect_error([&] { A.forward(x, y); });
+      expect_error([&] { A.adjoint(y, x); });
+    }
+  });
+  EXPECT_EQ(failed, 4);
 }
 
 TEST(Gradient, rejects_bad_arguments) {
