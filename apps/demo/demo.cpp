@@ -160,6 +160,7 @@ class DemoCommand final : public Subcommand {
     HtmlReport report("weft demo " + demo_->name + ": " + demo_->summary);
     report.paragraph(fmt::format("weft {}, {} ranks on {}, arrays on {}.", version(), world.size(),
                                  world.transport(), to_string(world.device())));
+    world.time_calls(true);  // the report has a table of them
     const DemoResult result = demo_->run(world, options_, report);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -22,6 +22,7 @@ Comm detail::make_comm(std::shared_ptr<Transport> transport) {
   auto state = std::make_shared<CommState>();
   state->transport = std::move(transport);
   state->checking = settings().check;
+  state->timing = settings().profile;
   use_self_route_if_single(*state);
   return CommAccess::make(std::move(state), Device::cpu());
 }
@@ -90,6 +91,7 @@ Comm Comm::split(int color, int key) const {
   if (part->transport == nullptr) return {std::shared_ptr<CommState>(), device_};
   part->held = whole.held;
   part->checking = whole.checking;
+  part->timing = whole.timing;
   part->gpu = whole.gpu;
   part->route = whole.route;
   detail::use_self_route_if_single(*part);
@@ -110,5 +112,6 @@ const Stats& Comm::stats() const { return state()->stats; }
 void Comm::reset_stats() const { state()->stats = {}; }
 bool Comm::checks_calls() const { return state()->checking; }
 void Comm::check_calls(bool on) const { state()->checking = on; }
+void Comm::time_calls(bool on) const { state()->timing = on; }
 
 }  // namespace weft

@@ -53,6 +53,7 @@ struct CommState {
   Stats stats;
   std::shared_ptr<HeldError> held = std::make_shared<HeldError>();
   bool checking = false;
+  bool timing = false;
   /// The parts of even collectives, kept so that calls do not allocate.
   Parts even_in;
   Parts even_out;

@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
+#include "comm/fast_gpu_transport.hpp"
 #include "comm/gather_objects.hpp"
 #include "comm/launch_checks.hpp"
 #include "comm/reduction_kernels.hpp"
@@ -23,6 +24,8 @@
 
 namespace weft::detail {
 namespace {
+
+constexpr std::size_t max_fast_ranks = 16;  // fast::max_ranks
 
 /// Two ranks that share a GPU, if any.
 std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
@@ -64,6 +67,15 @@ bool cuda_aware(std::span<const RouteFacts> ranks) {
 
 Route requested(RouteRequest request, std::string_view host, std::span<const RouteFacts> ranks) {
   switch (request) {
+    case RouteRequest::fast:
+      if (host != "thread" || !all_on_one_gpu(ranks)) {
+        refuse_request("fast", "the ranks are not threads on one GPU");
+      }
+      if (ranks.size() > max_fast_ranks) {
+        refuse_request("fast", fmt::format("there are {} ranks, and at most {} are possible",
+                                           ranks.size(), max_fast_ranks));
+      }
+      return {"fast", "set by WEFT_DEVICE_COMM"};
     case RouteRequest::nccl: {
       const std::string error = nccl_error(ranks);
       if (!error.empty()) refuse_request("nccl", error);
@@ -151,6 +163,9 @@ void choose_gpu_transport(CommState& state, Device device) {
   const Route route = choose_route(state.transport->name(), facts);
   std::shared_ptr<Transport> transport;
   if (route.name == "thread" || route.name == "mpi") transport = state.transport;
+#ifdef WEFT_WITH_CUDA
+  if (route.name == "fast") transport = make_fast_gpu_transport(state.transport, device);
+#endif
 #ifdef WEFT_WITH_NCCL
   if (route.name == "nccl") transport = make_nccl_transport(state.transport, device);
 #endif

@@ -35,19 +35,24 @@ struct Call {
   CallMode mode = CallMode::blocking;
 };
 
-/// Adds the time until its destruction to the statistics of a kind of call.
+/// Adds the time until its destruction to the statistics of a kind of call, if calls are timed:
+/// reading the clock twice takes longer than the rest of the bookkeeping.
 class CallTimer {
  public:
-  CallTimer(CommState& state, CallKind kind)
-      : seconds_(state.stats[kind].seconds), start_(std::chrono::steady_clock::now()) {}
+  CallTimer(CommState& state, CallKind kind) {
+    if (!state.timing) return;
+    seconds_ = &state.stats[kind].seconds;
+    start_ = std::chrono::steady_clock::now();
+  }
   ~CallTimer() {
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (seconds_ == nullptr) return;
+    *seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
   CallTimer(const CallTimer&) = delete;
   CallTimer& operator=(const CallTimer&) = delete;
 
  private:
-  double& seconds_;
+  double* seconds_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };
 

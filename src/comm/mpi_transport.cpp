@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/fast_transport.hpp"
 #include "core/this_rank.hpp"
 
 #include <algorithm>
@@ -69,6 +70,12 @@ std::shared_ptr<Transport> MpiTransport::split(int color, int key) {
   return std::make_shared<MpiTransport>(OwnedComm(part));
 }
 
+void MpiTransport::progress() {
+  // MPI makes progress on all communicators in any call.
+  int found = 0;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
+}
+
 namespace {
 
 std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
@@ -76,7 +83,7 @@ std::shared_ptr<Transport> duplicate(MPI_Comm parent) {
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(parent, &comm), "MPI_Comm_dup");
   set_this_rank(job_rank());
-  return std::make_shared<MpiTransport>(OwnedComm(comm));
+  return make_fast_transport(std::make_shared<MpiTransport>(OwnedComm(comm)));
 }
 
 }  // namespace

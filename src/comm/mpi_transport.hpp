@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,15 @@ class MpiTransport final : public Transport {
   void wait(const Ticket& ticket) override { calls_.wait(ticket); }
   void abandon(const Ticket& ticket) noexcept override { calls_.abandon(ticket); }
   void abort(const std::string& reason) noexcept override { abort_job(reason.c_str()); }
+  void abort_for(int rank, const std::string& reason) noexcept override {
+    end_job(watched_->members()[static_cast<std::size_t>(rank)], reason.c_str());
+  }
+
+  void enter_elsewhere(CallKind kind) override {
+    elsewhere_.emplace(*watched_, call_name(kind), true);
+  }
+  void leave_elsewhere() noexcept override { elsewhere_.reset(); }
+  void progress() override;
 
  private:
   // Messages of the program must not match those of large collectives.
@@ -120,6 +130,7 @@ class MpiTransport final : public Transport {
   MPI_Comm comm_;
   std::shared_ptr<WatchedComm> watched_;
   MpiCalls calls_;
+  std::optional<WatchedCollective> elsewhere_;
 };
 
 }  // namespace weft::detail

@@ -3,6 +3,7 @@
 #include <weft/comm/buffer_ref.hpp>
 #include <weft/comm/parts.hpp>
 #include <weft/comm/reduce_op.hpp>
+#include <weft/comm/stats.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -88,14 +89,25 @@ class Transport {
   /// Makes the current and later calls of every rank throw an AbortedError that names this rank and
   /// the reason; or ends the job with that message if the backend cannot do that.
   virtual void abort(const std::string& reason) noexcept = 0;
+  /// The same for a failure of another rank, which cannot tell.
+  virtual void abort_for(int, const std::string& reason) noexcept { abort(reason); }
+
+  // For a transport that wraps this one
+  /// This rank begins a collective call outside of this transport and may wait in it.
+  virtual void enter_elsewhere(CallKind) {}
+  virtual void leave_elsewhere() noexcept {}
+  /// Lets calls of other ranks that involve this one go on while it waits elsewhere.
+  virtual void progress() {}
+  /// The transport that makes the errors.
+  virtual Transport& innermost() { return *this; }
 
   /// For its lifetime, errors name `call` instead of the transport calls it consists of. The
   /// outermost scope counts.
   class CallScope {
    public:
     CallScope(Transport& transport, const char* call)
-        : transport_(transport), before_(transport.outer_call_) {
-      if (before_ == nullptr) transport.outer_call_ = call;
+        : transport_(transport.innermost()), before_(transport_.outer_call_) {
+      if (before_ == nullptr) transport_.outer_call_ = call;
     }
     ~CallScope() { transport_.outer_call_ = before_; }
     CallScope(const CallScope&) = delete;
@@ -115,6 +127,20 @@ class Transport {
   int rank_;
   int size_;
   const char* outer_call_ = nullptr;
+};
+
+/// A collective call outside of a transport, for the lifetime of the object.
+class CollectiveElsewhere {
+ public:
+  CollectiveElsewhere(Transport& transport, CallKind kind) : transport_(transport) {
+    transport_.enter_elsewhere(kind);
+  }
+  ~CollectiveElsewhere() { transport_.leave_elsewhere(); }
+  CollectiveElsewhere(const CollectiveElsewhere&) = delete;
+  CollectiveElsewhere& operator=(const CollectiveElsewhere&) = delete;
+
+ private:
+  Transport& transport_;
 };
 
 }  // namespace weft::detail

@@ -46,8 +46,9 @@ std::chrono::duration<double> to_seconds(std::string_view name, std::string_view
 }
 
 RouteRequest to_route(std::string_view name, std::string_view text) {
-  constexpr std::array<std::pair<std::string_view, RouteRequest>, 5> requests = {
+  constexpr std::array<std::pair<std::string_view, RouteRequest>, 6> requests = {
       {{"auto", RouteRequest::automatic},
+       {"fast", RouteRequest::fast},
        {"nccl", RouteRequest::nccl},
        {"mpi", RouteRequest::mpi},
        {"staged", RouteRequest::staged},
@@ -55,7 +56,13 @@ RouteRequest to_route(std::string_view name, std::string_view text) {
   for (const auto& [word, request] : requests) {
     if (word == text) return request;
   }
-  refuse_value(name, "auto, nccl, mpi, staged or none", text);
+  refuse_value(name, "auto, fast, nccl, mpi, staged or none", text);
+}
+
+int to_ranks(std::string_view name, std::string_view text) {
+  const auto ranks = to_number<int>(text);
+  if (!ranks || *ranks < 1) refuse_value(name, "a positive number of ranks", text);
+  return *ranks;
 }
 
 CpuLevel to_level(std::string_view name, std::string_view text) {
@@ -93,9 +100,17 @@ constexpr Variable variables[] = {
      [](Settings& to, std::string_view name, std::string_view text) {
        to.timeout = to_seconds(name, text);
      }},
-    {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), nccl, mpi, staged, none",
+    {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), fast, nccl, mpi, staged, none",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.device_comm = to_route(name, text);
+     }},
+    {"WEFT_FAST", "0|1", "0: no shared memory between processes (default 1)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.fast = to_switch(name, text);
+     }},
+    {"WEFT_NODE_RANKS", "N", "for tests: as if each host had N ranks (default: ask the system)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.node_ranks = to_ranks(name, text);
      }},
     {"WEFT_GPUS", "N,N,...", "GPU of each rank of a host (default: in turn)",
      [](Settings& to, std::string_view name, std::string_view text) {
@@ -104,6 +119,10 @@ constexpr Variable variables[] = {
     {"WEFT_ISA", "v2|v3|v4", "x86-64 level of kernels (default: the highest available)",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.isa = to_level(name, text);
+     }},
+    {"WEFT_PROFILE", "0|1", "1: measure the time of calls for the statistics (default 0)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.profile = to_switch(name, text);
      }},
     {"WEFT_QUIET", "0|1", "1: no notes at start (default 0)",
      [](Settings& to, std::string_view name, std::string_view text) {

@@ -18,7 +18,7 @@ namespace weft::detail {
 using Environment = std::function<const char*(const char*)>;
 
 /// The route of GPU memory that WEFT_DEVICE_COMM requests.
-enum class RouteRequest : std::int32_t { automatic, nccl, mpi, staged, none };
+enum class RouteRequest : std::int32_t { automatic, fast, nccl, mpi, staged, none };
 
 /// The values of all variables.
 struct Settings {
@@ -28,10 +28,16 @@ struct Settings {
   std::chrono::duration<double> timeout{300};
   /// WEFT_DEVICE_COMM
   RouteRequest device_comm = RouteRequest::automatic;
+  /// WEFT_FAST
+  bool fast = true;
+  /// WEFT_NODE_RANKS: treat consecutive ranks as hosts of this many ranks; 0: ask the system.
+  int node_ranks = 0;
   /// WEFT_GPUS: the GPU of each rank of a host. Empty: ranks take GPUs in turn.
   std::vector<int> gpus;
   /// WEFT_ISA. `any`: the highest level that is available.
   CpuLevel isa = CpuLevel::any;
+  /// WEFT_PROFILE
+  bool profile = false;
   /// WEFT_QUIET
   bool quiet = false;
 };

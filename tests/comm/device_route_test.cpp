@@ -170,9 +170,14 @@ TEST(DeviceRoute, can_be_requested) {
   auto aware = asking(ranks, RouteRequest::mpi);
   for (RouteFacts& rank : aware) rank.cuda_aware_mpi = 1;
   EXPECT_EQ(choose_route("mpi", aware).name, "mpi");
+  EXPECT_EQ(choose_route("thread", asking(ranks, RouteRequest::fast)).name, "fast");
 }
 
 TEST(DeviceRoute, refuses_impossible_requests) {
+  expect_refused("mpi", asking(on_gpus({0, 0}), RouteRequest::fast), {"not threads on one GPU"});
+  expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::fast), {"not threads on one GPU"});
+  const std::vector<int> many(17, 0);
+  expect_refused("thread", asking(on_gpus(many), RouteRequest::fast), {"17 ranks", "at most 16"});
   auto old = asking(on_gpus({0, 1}), RouteRequest::nccl);
   old[1].nccl_version = 21403;
   expect_refused("mpi", old, {"NCCL 2.14.3", "rank 1", "2.18.0"});

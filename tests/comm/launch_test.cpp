@@ -90,7 +90,7 @@ TEST(LaunchEnvironment, with_an_invalid_value_prints_one_line) {
            {"WEFT_TIMEOUT=soon",
             "WEFT_TIMEOUT must be a number of seconds above 0 and at most 1e9, got 'soon'"},
            {"WEFT_DEVICE_COMM=foo",
-            "WEFT_DEVICE_COMM must be auto, nccl, mpi, staged or none, got 'foo'"},
+            "WEFT_DEVICE_COMM must be auto, fast, nccl, mpi, staged or none, got 'foo'"},
            {"WEFT_GPUS=0;1",
             "WEFT_GPUS must be a list of GPU numbers such as 0,0,1,1, got '0;1'"}}) {
     for (const char* options : {"--ranks 3", "--comm self", "--help"}) {

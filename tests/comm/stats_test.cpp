@@ -170,6 +170,9 @@ TEST(Stats, count_device_memory_like_host_memory) {
 TEST(Stats, measure_the_time_of_calls) {
   on_ranks([](Comm comm) {
     using Clock = std::chrono::steady_clock;
+    comm.allreduce(1);
+    EXPECT_EQ(comm.stats().total().seconds, 0.0);
+    comm.time_calls(true);
     comm.barrier();
     comm.reset_stats();
     const auto start = Clock::now();
@@ -191,6 +194,7 @@ TEST(Stats, measure_the_time_of_calls) {
 TEST(Stats, measure_the_wait_for_started_calls) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
+    comm.time_calls(true);
     comm.barrier();
     const std::vector<double> in(1000);
     std::vector<double> out(1000);
@@ -220,6 +224,7 @@ TEST(Stats, can_be_reset) {
 TEST(Stats, can_be_subtracted) {
   on_ranks([](Comm comm) {
     comm.allreduce(1.0);
+    comm.time_calls(true);
     const weft::Stats before = comm.stats();
     std::vector<double> four(4);
     comm.allreduce(four);

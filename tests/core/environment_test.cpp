@@ -62,6 +62,7 @@ TEST(Environment, sets_every_value) {
   EXPECT_FALSE(parse({{"WEFT_QUIET", "0"}}).quiet);
   EXPECT_EQ(parse({{"WEFT_GPUS", "7"}}).gpus, std::vector<int>{7});
   const std::map<std::string, RouteRequest> routes = {{"auto", RouteRequest::automatic},
+                                                      {"fast", RouteRequest::fast},
                                                       {"nccl", RouteRequest::nccl},
                                                       {"mpi", RouteRequest::mpi},
                                                       {"none", RouteRequest::none}};

@@ -133,6 +133,9 @@ class Comm {
   /// Counts of the calls and messages of this rank on this communicator.
   const Stats& stats() const;
   void reset_stats() const;
+  /// From now on this rank measures the time of its calls for stats(); WEFT_PROFILE=1 does so from
+  /// the start. Not collective.
+  void time_calls(bool on) const;
   bool checks_calls() const;
   /// Collective: from now on the ranks compare each call before they make it.
   void check_calls(bool on) const;

@@ -34,6 +34,7 @@ struct CallStats {
   /// ranks that only receive in broadcast and gather.
   index_t messages = 0;
   index_t bytes = 0;
+  /// The time in these calls; 0 unless Comm::time_calls is on.
   double seconds = 0;
   /// Bytes of the smallest and the largest message.
   index_t smallest = 0;

@@ -1,0 +1,493 @@
+#pragma once
+
+// Allreduce by kernels that reach into the memory of other ranks: between threads of a process by
+// plain pointers, between processes by CUDA IPC, over NVLink or within one GPU. Needs CUDA only.
+//
+// Every rank launches the same kernel with the same grid on its own stream. Blocks of the same
+// index on all ranks work together, so a block waits for one block of each peer, not for a kernel:
+//
+//   - A rank writes flags only in the memory of its peers, and reads only its own. A flag is a
+//     32-bit generation, one per block and peer, written by plain stores: remote atomics do not
+//     exist on every link.
+//   - The generation lives on the device and counts calls, so a captured kernel can be launched
+//     again. Every call advances the generations of all blocks, also of those it does not launch:
+//     all blocks of a call have the same one, whatever their number in earlier calls.
+//   - Generations only grow (modulo 2^32) and are never reset: nothing can race with a reset.
+//   - Start and end of a call have flags of their own. A peer may reach the end while this rank
+//     still waits for others at the start; with one flag, it would overwrite what this rank waits
+//     for.
+//   - Polling is relaxed; one fence makes the data visible after the last flag has come.
+//   - Data that is pushed alternates between two halves of a slab. A rank that writes half h again
+//     has received data of all peers in the call between, so they have read the half before.
+//
+// All ways add in the order of the ranks, so they agree bit by bit.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::fast {
+
+inline constexpr int max_ranks = 16;
+inline constexpr int max_blocks = 64;
+inline constexpr int block_threads = 512;
+
+/// The flags of one rank, in an allocation of their own that all peers have mapped. All zero before
+/// the first call of any rank.
+struct Signals {
+  /// Peers write [block][peer]; the rank reads.
+  alignas(128) std::uint32_t start[max_blocks][max_ranks];
+  alignas(128) std::uint32_t end[max_blocks][max_ranks];
+  /// Where the data of peers is, relative to Team::bases, sent with the start of a call:
+  /// [half][block][peer].
+  alignas(128) std::uint64_t inputs[2][max_blocks][max_ranks];
+  alignas(128) std::uint64_t outputs[2][max_blocks][max_ranks];
+  /// The last call, for each block. Only the rank itself uses it.
+  alignas(128) std::uint32_t generation[max_blocks];
+};
+
+/// Why a kernel gave up.
+enum class Status : std::uint32_t { ok, aborted, timed_out, mismatched };
+
+/// What a kernel knows about its team; passed by value.
+struct Team {
+  int rank = 0;
+  int ranks = 1;
+  Signals* signals[max_ranks] = {};
+  /// Mapped by all peers; two halves for ll and two for push: see slab_bytes().
+  std::byte* slabs[max_ranks] = {};
+  /// The largest data of one rank that ll and push take.
+  std::size_t ll_bytes = 0;
+  std::size_t push_bytes = 0;
+  /// For pull and two_shot: where this rank has mapped the memory of each peer that holds its data.
+  /// Null for ranks in one process, whose addresses are the same.
+  std::byte* bases[max_ranks] = {};
+  /// In mapped host memory: the host sets it to end all waits; a kernel sets it when it gives up.
+  volatile std::uint32_t* status = nullptr;
+  std::uint64_t timeout_ns = 0;
+};
+
+/// The bytes of a slab: what all peers push, twice; ll doubles the data by its flags.
+inline std::size_t slab_bytes(int ranks, std::size_t ll_bytes, std::size_t push_bytes) {
+  return 2 * static_cast<std::size_t>(ranks) * (2 * ll_bytes + push_bytes);
+}
+
+namespace detail {
+
+__device__ inline void store_relaxed(std::uint32_t* to, std::uint32_t value) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+__device__ inline void store_release(std::uint32_t* to, std::uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+__device__ inline std::uint32_t load_relaxed(const std::uint32_t* from) {
+  std::uint32_t value;
+  asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+__device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
+}
+__device__ inline std::uint64_t load_relaxed(const std::uint64_t* from) {
+  std::uint64_t value;
+  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
+  return value;
+}
+__device__ inline void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+__device__ inline std::uint64_t now_ns() {
+  std::uint64_t time;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+  return time;
+}
+
+/// Polls until ready(); false if the host or the time limit ended the wait. Checks both rarely,
+/// since the word of the host is across the bus.
+template <class Ready>
+__device__ bool poll(const Team& team, Ready ready) {
+  std::uint64_t start = 0;
+  for (std::uint32_t polls = 0; !ready(); ++polls) {
+    if (polls % 4096 != 4095) continue;
+    if (*team.status != static_cast<std::uint32_t>(Status::ok)) return false;
+    const std::uint64_t now = now_ns();
+    if (start == 0) start = now;
+    if (now - start > team.timeout_ns) {
+      *team.status = static_cast<std::uint32_t>(Status::timed_out);
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The generation of this call, the same in all blocks. Call it at the begin, on all threads.
+__device__ inline std::uint32_t begin_call(const Team& team) {
+  const std::uint32_t next = team.signals[team.rank]->generation[blockIdx.x] + 1;
+  return next == 0 ? 2 : next;  // slabs are zero at first; and halves alternate
+}
+
+/// Call it at the end of the kernel, on all threads.
+__device__ inline void end_call(const Team& team, std::uint32_t generation) {
+  __syncthreads();
+  std::uint32_t* all = team.signals[team.rank]->generation;
+  if (threadIdx.x == 0) all[blockIdx.x] = generation;
+  if (blockIdx.x == 0) {
+    for (int block = static_cast<int>(gridDim.x + threadIdx.x); block < max_blocks;
+         block += static_cast<int>(blockDim.x)) {
+      all[block] = generation;
+    }
+  }
+}
+
+/// Waits for the blocks of this index on all peers. What they wrote before is visible afterwards.
+/// False on all threads if the wait was ended.
+template <class Flags>
+__device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
+  __syncthreads();  // all threads have written before one of them tells
+  bool met = true;
+  if (threadIdx.x < team.ranks) {
+    const int peer = static_cast<int>(threadIdx.x);
+    store_release(&flags(*team.signals[peer])[blockIdx.x][team.rank], generation);
+    const std::uint32_t* mine = &flags(*team.signals[team.rank])[blockIdx.x][peer];
+    // The peer may already be in the next call.
+    met =
+        poll(team, [&] { return static_cast<std::int32_t>(load_relaxed(mine) - generation) >= 0; });
+    fence();
+  }
+  return __syncthreads_and(met ? 1 : 0) != 0;
+}
+struct StartFlags {
+  __device__ auto& operator()(Signals& signals) const { return signals.start; }
+};
+struct EndFlags {
+  __device__ auto& operator()(Signals& signals) const { return signals.end; }
+};
+
+}  // namespace detail
+
+/// The type in which elements are combined: 16-bit floats as floats, rounded once.
+template <class T>
+struct WideType {
+  using Type = T;
+};
+template <>
+struct WideType<__half> {
+  using Type = float;
+};
+template <>
+struct WideType<__nv_bfloat16> {
+  using Type = float;
+};
+template <class T>
+using Wide = typename WideType<T>::Type;
+
+/// As many elements as one 16-byte access moves.
+template <class T>
+struct alignas(16) Pack {
+  static constexpr int size = 16 / static_cast<int>(sizeof(T));
+  T at[size];
+};
+
+/// Element i of the data, in packs: the last pack may be incomplete, and the data may begin
+/// anywhere. One 16-byte access where that is possible.
+template <class T>
+class Packs {
+ public:
+  __device__ Packs(T* first, std::size_t count)
+      : first_(first),
+        count_(count),
+        aligned_(reinterpret_cast<std::uintptr_t>(first) % sizeof(Pack<T>) == 0) {}
+
+  __device__ Pack<T> load(std::size_t pack) const {
+    const std::size_t begin = pack * Pack<T>::size;
+    if (aligned_ && begin + Pack<T>::size <= count_) {
+      return *reinterpret_cast<const Pack<T>*>(first_ + begin);
+    }
+    Pack<T> value = {};
+    for (int i = 0; i < Pack<T>::size && begin + i < count_; ++i) value.at[i] = first_[begin + i];
+    return value;
+  }
+  __device__ void store(std::size_t pack, const Pack<T>& value) const {
+    const std::size_t begin = pack * Pack<T>::size;
+    if (aligned_ && begin + Pack<T>::size <= count_) {
+      *reinterpret_cast<Pack<T>*>(first_ + begin) = value;
+      return;
+    }
+    for (int i = 0; i < Pack<T>::size && begin + i < count_; ++i) first_[begin + i] = value.at[i];
+  }
+
+ private:
+  T* first_;
+  std::size_t count_;
+  bool aligned_;
+};
+
+template <class T>
+__host__ __device__ std::size_t pack_count(std::size_t elements) {
+  return (elements + Pack<T>::size - 1) / Pack<T>::size;
+}
+
+struct Sum {
+  template <class A>
+  __device__ A operator()(A a, A b) const {
+    return a + b;
+  }
+};
+
+/// The op over `ranks` packs, read by read(rank), in order.
+template <class T, int Ranks, class Op, class Read>
+__device__ Pack<T> combine(int ranks, Op op, Read read) {
+  if constexpr (Ranks > 0) ranks = Ranks;
+  Pack<T> packs[Ranks > 0 ? Ranks : 1];
+  if constexpr (Ranks > 0) {  // all loads before the first use
+#pragma unroll
+    for (int rank = 0; rank < Ranks; ++rank) packs[rank] = read(rank);
+  }
+  Wide<T> value[Pack<T>::size];
+#pragma unroll
+  for (int i = 0; i < Pack<T>::size; ++i) value[i] = Wide<T>{};
+#pragma unroll
+  for (int rank = 0; rank < (Ranks > 0 ? Ranks : ranks); ++rank) {
+    const Pack<T> pack = Ranks > 0 ? packs[Ranks > 0 ? rank : 0] : read(rank);
+#pragma unroll
+    for (int i = 0; i < Pack<T>::size; ++i) {
+      const auto next = static_cast<Wide<T>>(pack.at[i]);
+      value[i] = rank == 0 ? next : op(value[i], next);
+    }
+  }
+  Pack<T> result;
+#pragma unroll
+  for (int i = 0; i < Pack<T>::size; ++i) result.at[i] = static_cast<T>(value[i]);
+  return result;
+}
+
+// The kernels. `in` and `out` may begin anywhere; elsewhere than at multiples of 16 bytes they take
+// longer.
+
+/// Every 4 bytes of data travel with the generation in one 8-byte store, so that data and flag
+/// arrive together: one way to the peers, no barrier. For small data.
+template <class T, int Ranks, class Op>
+__global__ void __launch_bounds__(block_threads)
+    ll_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
+  using Words = std::uint32_t[4];
+  const int ranks = Ranks > 0 ? Ranks : team.ranks;
+  const std::uint32_t generation = detail::begin_call(team);
+  const std::size_t half = (generation & 1) * static_cast<std::size_t>(ranks) * 2 * team.ll_bytes;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const auto slot = [&](int owner, int from, std::size_t pack) {
+    return reinterpret_cast<std::uint64_t*>(team.slabs[owner] + half +
+                                            static_cast<std::size_t>(from) * 2 * team.ll_bytes) +
+           4 * pack;
+  };
+  const Packs<T> source(in, count);
+  const Packs<T> result(out, count);
+  bool met = true;
+  for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs && met; i += stride) {
+    const Pack<T> mine = source.load(i);
+    const auto& words = reinterpret_cast<const Words&>(mine);
+    for (int step = 0; step < ranks; ++step) {
+      const int peer = (team.rank + step) % ranks;
+      std::uint64_t* to = slot(peer, team.rank, i);
+#pragma unroll
+      for (int word = 0; word < 4; ++word) {
+        detail::store_relaxed(to + word, std::uint64_t{generation} << 32 | words[word]);
+      }
+    }
+    const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) {
+      const std::uint64_t* from = slot(team.rank, rank, i);
+      Pack<T> pack;
+      auto& received = reinterpret_cast<Words&>(pack);
+#pragma unroll
+      for (int word = 0; word < 4; ++word) {
+        std::uint64_t line = 0;
+        met = met && detail::poll(team, [&] {
+                line = detail::load_relaxed(from + word);
+                return static_cast<std::uint32_t>(line >> 32) == generation;
+              });
+        received[word] = static_cast<std::uint32_t>(line);
+      }
+      return pack;
+    });
+    result.store(i, sum);
+  }
+  detail::end_call(team, generation);
+}
+
+/// Every rank copies its data to all peers, and adds what it has received. Needs no access to the
+/// memory of the caller from other ranks.
+template <class T, int Ranks, class Op>
+__global__ void __launch_bounds__(block_threads)
+    push_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
+  const int ranks = Ranks > 0 ? Ranks : team.ranks;
+  const std::uint32_t generation = detail::begin_call(team);
+  const std::size_t first = 4 * static_cast<std::size_t>(ranks) * team.ll_bytes +
+                            (generation & 1) * static_cast<std::size_t>(ranks) * team.push_bytes;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const auto slot = [&](int owner, int from) {
+    return reinterpret_cast<Pack<T>*>(team.slabs[owner] + first +
+                                      static_cast<std::size_t>(from) * team.push_bytes);
+  };
+  const std::size_t begin = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::size_t i = begin; i < packs; i += stride) {
+    const Pack<T> mine = Packs<T>(in, count).load(i);
+    for (int step = 0; step < ranks; ++step) {
+      slot((team.rank + step) % ranks, team.rank)[i] = mine;
+    }
+  }
+  if (detail::meet(team, detail::StartFlags{}, generation)) {
+    for (std::size_t i = begin; i < packs; i += stride) {
+      const Pack<T> sum =
+          combine<T, Ranks>(ranks, op, [&](int rank) { return slot(team.rank, rank)[i]; });
+      Packs<T>(out, count).store(i, sum);
+    }
+  }
+  detail::end_call(team, generation);
+}
+
+/// Sends the addresses of this rank's data, and waits for those of all peers.
+__device__ inline bool exchange_addresses(const Team& team, std::uint32_t generation,
+                                          const void* in, const void* out) {
+  const auto offset = [&](const void* address) {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
+                                      team.bases[team.rank]);
+  };
+  if (threadIdx.x < team.ranks) {
+    Signals& peer = *team.signals[threadIdx.x];
+    peer.inputs[generation & 1][blockIdx.x][team.rank] = offset(in);
+    peer.outputs[generation & 1][blockIdx.x][team.rank] = offset(out);
+  }
+  return detail::meet(team, detail::StartFlags{}, generation);
+}
+
+/// Every rank reads the data of all others where it is. `in` and `out` must not overlap on any
+/// rank.
+template <class T, int Ranks, class Op>
+__global__ void __launch_bounds__(block_threads)
+    pull_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
+  const int ranks = Ranks > 0 ? Ranks : team.ranks;
+  const std::uint32_t generation = detail::begin_call(team);
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  if (exchange_addresses(team, generation, in, out)) {
+    const std::uint64_t* inputs = team.signals[team.rank]->inputs[generation & 1][blockIdx.x];
+    T* from[Ranks > 0 ? Ranks : max_ranks];
+#pragma unroll
+    for (int rank = 0; rank < ranks; ++rank) {
+      from[rank] = reinterpret_cast<T*>(team.bases[rank] + inputs[rank]);
+    }
+    for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs; i += stride) {
+      const Pack<T> sum = combine<T, Ranks>(
+          ranks, op, [&](int rank) { return Packs<T>(from[rank], count).load(i); });
+      Packs<T>(out, count).store(i, sum);
+    }
+    // Nobody changes data that others still read.
+    detail::meet(team, detail::EndFlags{}, generation);
+  }
+  detail::end_call(team, generation);
+}
+
+/// Every rank reduces one slice of the data of all, and stores it to all. In place or not.
+template <class T, int Ranks, class Op>
+__global__ void __launch_bounds__(block_threads)
+    two_shot_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
+  const int ranks = Ranks > 0 ? Ranks : team.ranks;
+  const std::uint32_t generation = detail::begin_call(team);
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  if (exchange_addresses(team, generation, in, out)) {
+    const Signals& mine = *team.signals[team.rank];
+    T* from[Ranks > 0 ? Ranks : max_ranks];
+    T* to[Ranks > 0 ? Ranks : max_ranks];
+#pragma unroll
+    for (int rank = 0; rank < ranks; ++rank) {
+      from[rank] =
+          reinterpret_cast<T*>(team.bases[rank] + mine.inputs[generation & 1][blockIdx.x][rank]);
+      to[rank] =
+          reinterpret_cast<T*>(team.bases[rank] + mine.outputs[generation & 1][blockIdx.x][rank]);
+    }
+    // Slices differ by one pack at most.
+    const auto bound = [&](int rank) { return packs * static_cast<std::size_t>(rank) / ranks; };
+    const std::size_t end = bound(team.rank + 1);
+    for (std::size_t i = bound(team.rank) + blockIdx.x * blockDim.x + threadIdx.x; i < end;
+         i += stride) {
+      const Pack<T> sum = combine<T, Ranks>(
+          ranks, op, [&](int rank) { return Packs<T>(from[rank], count).load(i); });
+#pragma unroll
+      for (int rank = 0; rank < ranks; ++rank) Packs<T>(to[rank], count).store(i, sum);
+    }
+    // The result is complete when all ranks have stored their slices.
+    detail::meet(team, detail::EndFlags{}, generation);
+  }
+  detail::end_call(team, generation);
+}
+
+enum class Algorithm { ll, push, pull, two_shot };
+
+/// The blocks of a call: the same on all ranks, and few enough that the kernels of all ranks that
+/// share a GPU are resident at once, or they would wait for kernels that cannot start.
+inline int blocks_for(std::size_t packs, int resident_blocks) {
+  const auto wanted = static_cast<int>((packs + block_threads - 1) / block_threads);
+  int blocks = wanted < 1 ? 1 : wanted;
+  if (blocks > max_blocks) blocks = max_blocks;
+  return blocks > resident_blocks ? resident_blocks : blocks;
+}
+
+namespace detail {
+
+template <class T, int Ranks, class Op>
+auto kernel_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::ll: return &ll_kernel<T, Ranks, Op>;
+    case Algorithm::push: return &push_kernel<T, Ranks, Op>;
+    case Algorithm::pull: return &pull_kernel<T, Ranks, Op>;
+    case Algorithm::two_shot: break;
+  }
+  return &two_shot_kernel<T, Ranks, Op>;
+}
+
+template <class T, class Op>
+auto kernel_of(Algorithm algorithm, int ranks) {
+  switch (ranks) {
+    case 2: return kernel_of<T, 2, Op>(algorithm);
+    case 4: return kernel_of<T, 4, Op>(algorithm);
+    case 8: return kernel_of<T, 8, Op>(algorithm);
+    default: return kernel_of<T, 0, Op>(algorithm);
+  }
+}
+
+}  // namespace detail
+
+/// How many blocks of the kernel of this algorithm fit the current GPU, if `sharing` ranks share
+/// it. A quarter of the GPU stays free for other work.
+template <class T, class Op>
+cudaError_t resident_blocks(Algorithm algorithm, int ranks, int sharing, int& blocks) {
+  int device = 0;
+  int processors = 0;
+  int per_processor = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) {
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  }
+  if (error == cudaSuccess) {
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &per_processor, detail::kernel_of<T, Op>(algorithm, ranks), block_threads, 0);
+  }
+  blocks = processors * per_processor * 3 / 4 / sharing;
+  if (blocks < 1) blocks = 1;
+  return error;
+}
+
+/// Launches an allreduce of `count` elements. Not complete when it returns; errors of the wait are
+/// in team.status. `in` is only read, unless it is `out`.
+template <class T, class Op>
+cudaError_t allreduce(Algorithm algorithm, const Team& team, const T* in, T* out, std::size_t count,
+                      int blocks, cudaStream_t stream, Op op = {}) {
+  auto* kernel = detail::kernel_of<T, Op>(algorithm, team.ranks);
+  kernel<<<blocks, block_threads, 0, stream>>>(team, const_cast<T*>(in), out, count, op);
+  return cudaGetLastError();
+}
+
+}  // namespace weft::fast

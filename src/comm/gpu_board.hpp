@@ -1,0 +1,49 @@
+#pragma once
+
+// Collectives and messages by kernels that reach into the memory of other ranks. Calls are issued
+// to a stream and return at once; nothing in them depends on the host, so they can be captured.
+
+#include "comm/transport.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace weft::detail {
+
+/// What one rank of a communicator shares with the others on the GPU.
+class GpuBoard {
+ public:
+  /// Collective over `host`, whose ranks must be threads of this process on one GPU.
+  static std::unique_ptr<GpuBoard> make(Transport& host, Device device);
+
+  virtual ~GpuBoard() = default;
+  GpuBoard(const GpuBoard&) = delete;
+  GpuBoard& operator=(const GpuBoard&) = delete;
+
+  /// A kernel reduces these elements while they travel.
+  static bool can_reduce(DType dtype, ReduceOp op);
+  /// The result is the op over the ranks in order. In place or not.
+  virtual void allreduce(ConstBufferRef in, BufferRef out, void* stream) = 0;
+
+  struct Message {
+    void* data = nullptr;
+    index_t bytes = 0;
+    int peer = 0;
+  };
+  /// Posts messages on `stream`, after which their data is ready; receives messages, and waits
+  /// until those posted are taken, on `side_stream`. Messages between two ranks match by their
+  /// order.
+  virtual void exchange(std::span<const Message> sent, std::span<const Message> received,
+                        void* stream, void* side_stream) = 0;
+
+  /// Ends the waits of this rank's kernels.
+  virtual void abort() noexcept = 0;
+  /// Why kernels of this rank have given up; empty if they have not.
+  virtual std::string failure() const = 0;
+
+ protected:
+  GpuBoard() = default;
+};
+
+}  // namespace weft::detail

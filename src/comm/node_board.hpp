@@ -1,0 +1,101 @@
+#pragma once
+
+// Collectives among the processes of one host through shared memory.
+//
+// Every rank has an area of the shared memory that only it writes: a line with a generation, a tag
+// and a small payload, a second generation, and a slab for larger data; line and slab twice, used
+// in turn. The generation counts steps. In each step a rank
+//
+//   1. writes its data, then its line: tag, then the generation (release);
+//   2. waits until the lines of all others have this generation (acquire), and reads their data.
+//
+// Two copies are enough, without a wait at the end of a step: a rank writes step g + 2 after it has
+// seen all ranks in step g + 1, which they began after they had read the data of step g.
+
+#include "comm/shared_segment.hpp"
+#include "comm/transport.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace weft::detail {
+
+/// The part of the shared memory that one rank writes.
+struct NodeArea {
+  static constexpr index_t slab_bytes = 256 << 10;  // set with weft bench allreduce
+
+  /// The first 48 bytes of data arrive with the generation, in one cache line.
+  struct alignas(128) Line {
+    std::atomic<std::uint64_t> generation;
+    std::uint64_t tag;
+    std::array<std::byte, 496> payload;
+  };
+
+  std::array<Line, 2> lines;
+  /// The last step in which this rank has reduced its slice.
+  alignas(128) std::atomic<std::uint64_t> reduced;
+  alignas(4096) std::array<std::array<std::byte, slab_bytes>, 2> slabs;
+};
+
+/// What a rank does while it waits for peers, and when one of them does not come.
+struct NodeWaits {
+  /// Called every few microseconds: must make progress on other communication of this rank, and may
+  /// throw.
+  std::function<void()> progress;
+  /// A peer, given by its position, has ended. Does not return.
+  std::function<void(int)> lost;
+};
+
+/// The collectives of one rank. All ranks of the board make the same calls in the same order.
+class NodeBoard {
+ public:
+  NodeBoard(std::unique_ptr<SharedSegment> segment, int position, int ranks, NodeWaits waits);
+
+  static std::size_t bytes_for(int ranks) {
+    return static_cast<std::size_t>(ranks) * sizeof(NodeArea);
+  }
+  static constexpr index_t inline_bytes = sizeof(NodeArea::Line::payload);
+
+  // Three ways to compute the same result: the op over the ranks in order.
+
+  /// The data goes beside the generation. Up to inline_bytes.
+  void allreduce_inline(ConstBufferRef in, BufferRef out, ReduceOp op);
+  /// Every rank reads the data of all others.
+  void allreduce_one_shot(ConstBufferRef in, BufferRef out, ReduceOp op);
+  /// Every rank reduces one slice, and reads the other slices.
+  void allreduce_two_shot(ConstBufferRef in, BufferRef out, ReduceOp op);
+
+  /// From the first rank of the board.
+  void broadcast(BufferRef data);
+
+  /// Begins with another generation, the same on all ranks, before the first call. For tests.
+  void skip_to_generation(std::uint64_t generation);
+
+ private:
+  NodeArea& area(int position) { return areas_[position]; }
+  NodeArea::Line& line(int position) { return area(position).lines[generation_ % 2]; }
+  std::byte* slab(int position) { return area(position).slabs[generation_ % 2].data(); }
+
+  void begin_step() { ++generation_; }
+  /// Publishes this rank's data, and waits for that of the others.
+  void exchange(std::uint64_t tag);
+  template <class Done>
+  void wait_until(int position, Done done);
+  [[noreturn]] void throw_disagreement(std::uint64_t tag);
+
+  std::unique_ptr<SharedSegment> segment_;
+  NodeArea* areas_;
+  int position_;
+  int ranks_;
+  bool oversubscribed_;
+  NodeWaits waits_;
+  std::uint64_t generation_ = 0;
+  std::vector<const void*> inputs_;
+};
+
+}  // namespace weft::detail
