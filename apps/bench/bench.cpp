@@ -77,10 +77,9 @@ std::string Bench::obstacle(const Comm& world) const {
   if (options_.root.value_or(0) >= world.size()) {
     return fmt::format("--root {}, but there are {} ranks", *options_.root, world.size());
   }
-  const std::string route = world.route(world.device()).name;
-  const bool capturable = route == "self" || route == "nccl";
-  if (options_.graph > 0 && world.device().kind == DeviceKind::cuda && !capturable) {
-    return fmt::format("--graph: calls on the route '{}' cannot be recorded", route);
+  const Route route = world.route(world.device());
+  if (options_.graph > 0 && world.device().kind == DeviceKind::cuda && !route.capturable) {
+    return fmt::format("--graph: calls on the route '{}' cannot be recorded", route.name);
   }
   return {};
 }

@@ -27,6 +27,7 @@ class Work {
  public:
   Work(Device device, Call call, int in_graph) : device_(device), call_(std::move(call)) {
     if (in_graph == 0) return;
+    call_();  // the first call of a communicator may make connections, which cannot be captured
     calls_ = in_graph;
     graph_ = Graph::capture(device, [this, in_graph] {
       for (int i = 0; i < in_graph; ++i) call_();

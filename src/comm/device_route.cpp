@@ -56,6 +56,24 @@ std::string nccl_error(std::span<const RouteFacts> ranks) {
   return {};
 }
 
+/// Why kernels of these ranks cannot reach into each other's memory; empty if they can.
+std::string fast_error(std::string_view host, std::span<const RouteFacts> ranks) {
+  if (!all_on_one_gpu(ranks)) return "the ranks are not on one GPU";
+  if (ranks.size() > max_fast_ranks) {
+    return fmt::format("there are {} ranks, and at most {} are possible", ranks.size(),
+                       max_fast_ranks);
+  }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].fast_allowed == 0) return fmt::format("WEFT_FAST=0 on rank {}", rank);
+    // To load a kernel, CUDA waits for those that run in this process, and they for this rank.
+    if (host == "thread" && ranks[rank].loads_lazily != 0) {
+      return "CUDA loads kernels when they are first launched, which would block threads that wait "
+             "for each other; set CUDA_MODULE_LOADING=EAGER before the program starts";
+    }
+  }
+  return {};
+}
+
 bool cuda_aware(std::span<const RouteFacts> ranks) {
   return std::all_of(ranks.begin(), ranks.end(),
                      [](const RouteFacts& each) { return each.cuda_aware_mpi != 0; });
@@ -67,15 +85,11 @@ bool cuda_aware(std::span<const RouteFacts> ranks) {
 
 Route requested(RouteRequest request, std::string_view host, std::span<const RouteFacts> ranks) {
   switch (request) {
-    case RouteRequest::fast:
-      if (host != "thread" || !all_on_one_gpu(ranks)) {
-        refuse_request("fast", "the ranks are not threads on one GPU");
-      }
-      if (ranks.size() > max_fast_ranks) {
-        refuse_request("fast", fmt::format("there are {} ranks, and at most {} are possible",
-                                           ranks.size(), max_fast_ranks));
-      }
+    case RouteRequest::fast: {
+      const std::string error = fast_error(host, ranks);
+      if (!error.empty()) refuse_request("fast", error);
       return {"fast", "set by WEFT_DEVICE_COMM"};
+    }
     case RouteRequest::nccl: {
       const std::string error = nccl_error(ranks);
       if (!error.empty()) refuse_request("nccl", error);
@@ -98,37 +112,7 @@ Route requested(RouteRequest request, std::string_view host, std::span<const Rou
   return {"staged", "set by WEFT_DEVICE_COMM"};
 }
 
-}  // namespace
-
-std::string nccl_version_text(std::int32_t version) {
-  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
-}
-
-RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
-                             [[maybe_unused]] Device device) {
-  RouteFacts facts;
-  facts.host = host_id();
-  facts.request = settings().device_comm;
-#ifdef WEFT_WITH_CUDA
-  facts.gpu = cuda_gpu_id(device);
-#endif
-#ifdef WEFT_WITH_NCCL
-  facts.nccl_version = nccl_version();
-#endif
-#ifdef WEFT_WITH_MPI
-  if (host.name() == "mpi") facts.cuda_aware_mpi = mpi_is_cuda_aware() ? 1 : 0;
-#endif
-  return facts;
-}
-
-Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks) {
-  const RouteRequest request = ranks[0].request;
-  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
-    if (ranks[rank].request == request) continue;
-    throw AgreedError(
-        fmt::format("WEFT_DEVICE_COMM differs between ranks 0 and {}; it must be the same", rank));
-  }
-  if (request != RouteRequest::automatic) return requested(request, host_transport, ranks);
+Route automatic(std::string_view host_transport, std::span<const RouteFacts> ranks) {
   if (ranks.size() == 1) return {"self", "there is one rank"};
   if (host_transport == "thread" && all_on_one_gpu(ranks) &&
       ranks.size() <= static_cast<std::size_t>(kernels::max_gpu_inputs)) {
@@ -149,13 +133,53 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
   return {"staged", why + "; copies through pinned host memory instead"};
 }
 
+}  // namespace
+
+std::string nccl_version_text(std::int32_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
+                             [[maybe_unused]] Device device) {
+  RouteFacts facts;
+  facts.host = host_id();
+  facts.request = settings().device_comm;
+  facts.fast_allowed = settings().fast ? 1 : 0;
+#ifdef WEFT_WITH_CUDA
+  facts.gpu = cuda_gpu_id(device);
+  facts.loads_lazily = cuda_loads_lazily() ? 1 : 0;
+#endif
+#ifdef WEFT_WITH_NCCL
+  facts.nccl_version = nccl_version();
+#endif
+#ifdef WEFT_WITH_MPI
+  if (host.name() == "mpi") facts.cuda_aware_mpi = mpi_is_cuda_aware() ? 1 : 0;
+#endif
+  return facts;
+}
+
+Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks) {
+  const RouteRequest request = ranks[0].request;
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    if (ranks[rank].request == request) continue;
+    throw AgreedError(
+        fmt::format("WEFT_DEVICE_COMM differs between ranks 0 and {}; it must be the same", rank));
+  }
+  Route route = request == RouteRequest::automatic ? automatic(host_transport, ranks)
+                                                   : requested(request, host_transport, ranks);
+  // Between processes, some calls of the route "fast" are staged.
+  route.capturable = route.name == "self" || route.name == "nccl" ||
+                     (route.name == "fast" && host_transport == "thread");
+  return route;
+}
+
 void use_self_route_if_single(CommState& state) {
   if (state.transport->size() > 1) return;
   const bool direct =
       state.transport->accepts(Device::cuda()) && state.transport->ordered_on_stream();
   state.gpu_transport = direct ? state.transport : make_self_transport();
   state.gpu.reset();
-  state.route = {"self", "there is one rank"};
+  state.route = {"self", "there is one rank", true};
 }
 
 void choose_gpu_transport(CommState& state, Device device) {

@@ -20,6 +20,8 @@ struct RouteFacts {
   std::int32_t nccl_version = 0;  // as NCCL numbers them: 22809 is 2.28.9; 0 is none
   std::int32_t cuda_aware_mpi = 0;
   RouteRequest request = RouteRequest::automatic;
+  std::int32_t fast_allowed = 1;  // WEFT_FAST
+  std::int32_t loads_lazily = 0;  // kernels are loaded when first launched
   std::int32_t padding = 0;
 };
 RouteFacts local_route_facts(const Transport& host, Device device);

@@ -19,20 +19,75 @@
 namespace weft::detail {
 namespace {
 
-/// Reductions run on this thread's stream. Messages, and collectives that consist of them, run on a
-/// side stream, so that they overlap with other work; waiting for them joins the streams. The host
-/// does not wait, except in its waits for the GPU, which check for failures (WaitGuard).
+/// Messages that are issued together, and run on a stream of their own.
+class Channel {
+ public:
+  Channel(GpuBoard::Channel kind, Device device) : kind_(kind), stream_(Stream::make(device)) {}
+
+  void add_send(ConstBufferRef data, int to) {
+    if (data.count > 0) sends_.push_back({const_cast<void*>(data.data), data.bytes(), to});
+  }
+  void add_recv(BufferRef data, int from) {
+    if (data.count > 0) recvs_.push_back({data.data, data.bytes(), from});
+  }
+  bool is_empty() const { return sends_.empty() && recvs_.empty(); }
+
+  /// The number of the next issue.
+  std::uint64_t next() const { return issued_ + 1; }
+  std::uint64_t last() const { return issued_; }
+  /// Issues what has been added, after the work on `caller`.
+  void issue(GpuBoard& board, const Stream& caller);
+  /// The end of one of the latest issues.
+  const Event& end(std::uint64_t number) { return ends_[number % ends_.size()]; }
+
+ private:
+  GpuBoard::Channel kind_;
+  Stream stream_;
+  std::vector<GpuBoard::Message> sends_;
+  std::vector<GpuBoard::Message> recvs_;
+  Event begin_;
+  std::uint64_t issued_ = 0;
+  std::array<Event, 64> ends_;
+};
+
+void Channel::issue(GpuBoard& board, const Stream& caller) {
+  begin_.record(caller);
+  stream_.wait(begin_);
+  try {
+    board.exchange(kind_, sends_, recvs_, caller.handle(), stream_.handle());
+  } catch (...) {
+    sends_.clear();  // the caller may release the memory
+    recvs_.clear();
+    throw;
+  }
+  sends_.clear();
+  recvs_.clear();
+  ends_[++issued_ % ends_.size()].record(stream_);
+}
+
+/// Reductions run on this thread's stream. Messages, and collectives that consist of them, run on
+/// streams of their own, so that they overlap with other work and do not wait for each other;
+/// waiting for them joins the streams. The host does not wait, except in its waits for the GPU,
+/// which check for failures (WaitGuard). Messages need ranks in one process; among others only sums
+/// are taken, and Comm stages the rest.
 class FastGpuTransport final : public Transport, private WaitGuard {
  public:
   FastGpuTransport(std::shared_ptr<Transport> host, Device device)
       : Transport(host->rank(), host->size()),
         host_(std::move(host)),
         device_(device),
-        side_stream_(Stream::make(device)),
+        one_process_(host_->name() == "thread"),
+        stream_(Stream::current(device)),
+        messages_(GpuBoard::Channel::messages, device),
+        collectives_(GpuBoard::Channel::collectives, device),
         self_(make_self_transport()) {}
+  ~FastGpuTransport() override { drain(); }
 
   std::string_view name() const override { return host_->name(); }
   bool accepts(Device device) const override { return device == device_; }
+  bool takes(CallKind kind, DType dtype, ReduceOp op) const override {
+    return one_process_ || (kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, op));
+  }
   std::shared_ptr<Transport> split(int color, int key) override {
     flush();
     std::shared_ptr<Transport> part = host_->split(color, key);
@@ -69,24 +124,26 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   }
 
  private:
-  enum TicketKind : std::int32_t { issued, to_self };
+  enum TicketKind : std::int32_t { of_messages, of_collectives, to_self };
 
   GpuBoard& board() {
-    if (board_ == nullptr) board_ = GpuBoard::make(*host_, device_);
+    if (board_ == nullptr) [[unlikely]]
+      make_board();
     return *board_;
   }
+  void make_board();
+  /// This thread's stream. Calls of one communicator run one after the other, also if they come
+  /// from several streams.
+  const Stream& stream();
+  /// Waits for the kernels of this rank, which use memory of the board.
+  void drain() noexcept;
   void check(std::chrono::duration<double> waited) override;
 
-  void add_send(ConstBufferRef data, int to);
-  void add_recv(BufferRef data, int from);
-  /// Issues the collected messages of a collective, after those of earlier calls.
-  Ticket issue_messages(CallMode mode);
-  void issue_collected();
-  /// Makes the side stream wait for what this thread has issued.
-  void fork();
-  /// Marks the end of a call on the side stream.
-  Ticket join();
-  Event& event(std::uint64_t number) { return events_[number % events_.size()]; }
+  Channel& channel(const Ticket& ticket) {
+    return ticket.kind == of_messages ? messages_ : collectives_;
+  }
+  /// Issues the messages of a collective.
+  Ticket issue_collective(CallMode mode);
 
   std::byte* scratch(index_t bytes);
   /// Combines the rows of the scratch memory, one per rank.
@@ -94,17 +151,27 @@ class FastGpuTransport final : public Transport, private WaitGuard {
 
   std::shared_ptr<Transport> host_;
   Device device_;
-  Stream side_stream_;
+  bool one_process_;
+  Stream stream_;  // of the last call
+  Event moved_;
+  Channel messages_;
+  Channel collectives_;
   std::shared_ptr<Transport> self_;  // messages to this rank itself
   std::unique_ptr<GpuBoard> board_;  // made by the first call
-  std::vector<GpuBoard::Message> sends_;
-  std::vector<GpuBoard::Message> recvs_;
-  Event forked_;
-  std::uint64_t joined_ = 0;
-  std::array<Event, 64> events_;  // the ends of the latest calls on the side stream
   Buffer<std::byte> scratch_;
+  // Kept so that calls do not allocate.
   std::vector<const void*> inputs_;
+  Parts rows_;
 };
+
+void FastGpuTransport::make_board() {
+  require(
+      !cuda_is_capturing(device_),
+      "the first call of a communicator on the route 'fast' cannot be captured in a graph; make "
+      "one call before");
+  const CallScope scope(*host_, "the first call on GPU memory");
+  board_ = GpuBoard::make(*host_, device_, one_process_);
+}
 
 void FastGpuTransport::check(std::chrono::duration<double>) {
   if (board_ == nullptr) return;
@@ -122,21 +189,36 @@ void FastGpuTransport::check(std::chrono::duration<double>) {
 
 // Streams
 
-void FastGpuTransport::fork() {
-  forked_.record(Stream::current(device_));
-  side_stream_.wait(forked_);
+const Stream& FastGpuTransport::stream() {
+  Stream current = Stream::current(device_);
+  if (current.handle() != stream_.handle()) {
+    moved_.record(stream_);
+    current.wait(moved_);
+    stream_ = std::move(current);
+  }
+  return stream_;
 }
 
-Ticket FastGpuTransport::join() {
-  event(++joined_).record(side_stream_);
-  return {.kind = issued, .peer = 0, .id = joined_};
+void FastGpuTransport::drain() noexcept {
+  if (board_ == nullptr) return;
+  try {
+    stream_.wait(messages_.end(messages_.last()));
+    stream_.wait(collectives_.end(collectives_.last()));
+    moved_.record(stream_);
+    Waiter waiter(true);
+    while (!moved_.passed()) {
+      if (waiter.pause()) check(waiter.waited());
+    }
+  } catch (const std::exception&) {
+    board_->abort();  // a rank or the GPU has failed: the memory must not be used again
+  }
 }
 
 bool FastGpuTransport::test(const Ticket& ticket) {
   flush();
   if (ticket.kind == to_self) return self_->test(ticket);
   check({});
-  return ticket.id == 0 || event(ticket.id).passed();
+  return ticket.id == 0 || channel(ticket).end(ticket.id).passed();
 }
 
 void FastGpuTransport::wait(const Ticket& ticket) {
@@ -144,7 +226,7 @@ void FastGpuTransport::wait(const Ticket& ticket) {
   if (ticket.kind == to_self) {
     self_->wait(ticket);
   } else if (ticket.id != 0) {
-    Stream::current(device_).wait(event(ticket.id));
+    stream().wait(channel(ticket).end(ticket.id));
   }
 }
 
@@ -157,24 +239,14 @@ void FastGpuTransport::abandon(const Ticket&) noexcept {
 // Messages are collected until one is waited for: they need not be issued in an order that lets
 // each of them complete before the next.
 
-void FastGpuTransport::add_send(ConstBufferRef data, int to) {
-  if (data.count == 0) return;
-  sends_.push_back({const_cast<void*>(data.data), data.bytes(), to});
-}
-
-void FastGpuTransport::add_recv(BufferRef data, int from) {
-  if (data.count == 0) return;
-  recvs_.push_back({data.data, data.bytes(), from});
-}
-
 Ticket FastGpuTransport::send(ConstBufferRef data, int to) {
   if (to == rank()) {
     Ticket ticket = self_->send(data, 0);
     ticket.kind = to_self;
     return ticket;
   }
-  add_send(data, to);
-  return {.kind = issued, .peer = 0, .id = joined_ + 1};
+  messages_.add_send(data, to);
+  return {.kind = of_messages, .peer = 0, .id = messages_.next()};
 }
 
 Ticket FastGpuTransport::recv(BufferRef data, int from) {
@@ -183,34 +255,20 @@ Ticket FastGpuTransport::recv(BufferRef data, int from) {
     ticket.kind = to_self;
     return ticket;
   }
-  add_recv(data, from);
-  return {.kind = issued, .peer = 0, .id = joined_ + 1};
-}
-
-void FastGpuTransport::issue_collected() {
-  GpuBoard& board = this->board();
-  fork();
-  try {
-    board.exchange(sends_, recvs_, Stream::current(device_).handle(), side_stream_.handle());
-  } catch (...) {
-    sends_.clear();  // the caller may release the memory
-    recvs_.clear();
-    throw;
-  }
-  sends_.clear();
-  recvs_.clear();
-  join();
+  messages_.add_recv(data, from);
+  return {.kind = of_messages, .peer = 0, .id = messages_.next()};
 }
 
 void FastGpuTransport::flush() {
-  if (!sends_.empty() || !recvs_.empty()) issue_collected();
+  if (!messages_.is_empty()) messages_.issue(board(), stream());
 }
 
-Ticket FastGpuTransport::issue_messages(CallMode mode) {
-  issue_collected();
-  const Ticket ticket = {.kind = issued, .peer = 0, .id = joined_};
-  if (mode == CallMode::nonblocking) return ticket;
-  Stream::current(device_).wait(event(ticket.id));
+Ticket FastGpuTransport::issue_collective(CallMode mode) {
+  collectives_.issue(board(), stream());
+  if (mode == CallMode::nonblocking) {
+    return {.kind = of_collectives, .peer = 0, .id = collectives_.last()};
+  }
+  stream().wait(collectives_.end(collectives_.last()));
   return {};
 }
 
@@ -219,13 +277,13 @@ Ticket FastGpuTransport::issue_messages(CallMode mode) {
 Ticket FastGpuTransport::broadcast(BufferRef data, int root, CallMode mode) {
   flush();
   if (rank() != root) {
-    add_recv(data, root);
-    return issue_messages(mode);
+    collectives_.add_recv(data, root);
+    return issue_collective(mode);
   }
   for (int peer = 0; peer < size(); ++peer) {
-    if (peer != root) add_send(data, peer);
+    if (peer != root) collectives_.add_send(data, peer);
   }
-  return issue_messages(mode);
+  return issue_collective(mode);
 }
 
 Ticket FastGpuTransport::all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
@@ -236,47 +294,47 @@ Ticket FastGpuTransport::all_gather(ConstBufferRef in, BufferRef out, const Part
     if (peer == rank()) {
       copy(in, part);
     } else {
-      add_send(in, peer);
-      add_recv(part, peer);
+      collectives_.add_send(in, peer);
+      collectives_.add_recv(part, peer);
     }
   }
-  return issue_messages(mode);
+  return issue_collective(mode);
 }
 
 Ticket FastGpuTransport::gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
                                 CallMode mode) {
   flush();
   if (rank() != root) {
-    add_send(in, root);
-    return issue_messages(mode);
+    collectives_.add_send(in, root);
+    return issue_collective(mode);
   }
   for (int peer = 0; peer < size(); ++peer) {
     const BufferRef part = out.part(parts.offset(peer), parts.count(peer));
     if (peer == root) {
       copy(in, part);
     } else {
-      add_recv(part, peer);
+      collectives_.add_recv(part, peer);
     }
   }
-  return issue_messages(mode);
+  return issue_collective(mode);
 }
 
 Ticket FastGpuTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
                                  CallMode mode) {
   flush();
   if (rank() != root) {
-    add_recv(out, root);
-    return issue_messages(mode);
+    collectives_.add_recv(out, root);
+    return issue_collective(mode);
   }
   for (int peer = 0; peer < size(); ++peer) {
     const ConstBufferRef part = in.part(parts.offset(peer), parts.count(peer));
     if (peer == root) {
       copy(part, out);
     } else {
-      add_send(part, peer);
+      collectives_.add_send(part, peer);
     }
   }
-  return issue_messages(mode);
+  return issue_collective(mode);
 }
 
 Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
@@ -288,11 +346,11 @@ Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, Buffer
     if (peer == rank()) {
       copy(from, to);
     } else {
-      add_send(from, peer);
-      add_recv(to, peer);
+      collectives_.add_send(from, peer);
+      collectives_.add_recv(to, peer);
     }
   }
-  return issue_messages(mode);
+  return issue_collective(mode);
 }
 
 // Reductions. Those that no kernel computes while the data travels are gathered and then combined,
@@ -316,33 +374,32 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
   flush();
   if (in.count == 0) return {};
   if (GpuBoard::can_reduce(in.dtype, op)) {
-    board().allreduce(in, out, Stream::current(device_).handle());
+    board().allreduce(in, out, stream().handle());
     return {};
   }
-  Parts rows;
-  rows.make_even(size(), in.count);
-  const BufferRef all(scratch(rows.extent() * size_of(in.dtype)), rows.extent(), in.dtype, device_);
-  all_gather(in, all, rows, CallMode::blocking);
+  rows_.make_even(size(), in.count);
+  const BufferRef all(scratch(rows_.extent() * size_of(in.dtype)), rows_.extent(), in.dtype,
+                      device_);
+  all_gather(in, all, rows_, CallMode::blocking);
   combine_rows(in.dtype, op, out);
   return {};
 }
 
 Ticket FastGpuTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode) {
-  Parts rows;
-  rows.make_even(size(), in.count);
-  const index_t count = rank() == root ? rows.extent() : 0;
+  rows_.make_even(size(), in.count);
+  const index_t count = rank() == root ? rows_.extent() : 0;
   const BufferRef all(scratch(count * size_of(in.dtype)), count, in.dtype, device_);
-  gather(in, all, rows, root, CallMode::blocking);
+  gather(in, all, rows_, root, CallMode::blocking);
   if (rank() == root) combine_rows(in.dtype, op, out);
   return {};
 }
 
 Ticket FastGpuTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out,
                                         ReduceOp op, CallMode) {
-  Parts rows;
-  rows.make_even(size(), out.count);
-  const BufferRef all(scratch(rows.extent() * size_of(in.dtype)), rows.extent(), in.dtype, device_);
-  all_to_all(in, parts, all, rows, CallMode::blocking);
+  rows_.make_even(size(), out.count);
+  const BufferRef all(scratch(rows_.extent() * size_of(in.dtype)), rows_.extent(), in.dtype,
+                      device_);
+  all_to_all(in, parts, all, rows_, CallMode::blocking);
   combine_rows(in.dtype, op, out);
   return {};
 }

@@ -113,6 +113,7 @@ class FastTransport final : public Transport {
 };
 
 void FastTransport::open() {
+  const CallScope scope(*this, to_string(CallKind::allreduce).data());
   const int pretended = settings().node_ranks;
   const RankFacts mine = {
       .host = pretended > 0 ? static_cast<std::uint64_t>(rank() / pretended) : host_id(),

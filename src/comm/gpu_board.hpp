@@ -14,8 +14,9 @@ namespace weft::detail {
 /// What one rank of a communicator shares with the others on the GPU.
 class GpuBoard {
  public:
-  /// Collective over `host`, whose ranks must be threads of this process on one GPU.
-  static std::unique_ptr<GpuBoard> make(Transport& host, Device device);
+  /// Collective over `host`, whose ranks must be on one GPU. Messages, and allreduces without
+  /// copies, need ranks that are threads of one process.
+  static std::unique_ptr<GpuBoard> make(Transport& host, Device device, bool one_process);
 
   virtual ~GpuBoard() = default;
   GpuBoard(const GpuBoard&) = delete;
@@ -31,11 +32,13 @@ class GpuBoard {
     index_t bytes = 0;
     int peer = 0;
   };
+  /// Messages of different channels do not match. Those of one channel between two ranks match by
+  /// their order.
+  enum class Channel { messages, collectives };
   /// Posts messages on `stream`, after which their data is ready; receives messages, and waits
-  /// until those posted are taken, on `side_stream`. Messages between two ranks match by their
-  /// order.
-  virtual void exchange(std::span<const Message> sent, std::span<const Message> received,
-                        void* stream, void* side_stream) = 0;
+  /// until those posted are taken, on `side_stream`.
+  virtual void exchange(Channel channel, std::span<const Message> sent,
+                        std::span<const Message> received, void* stream, void* side_stream) = 0;
 
   /// Ends the waits of this rank's kernels.
   virtual void abort() noexcept = 0;

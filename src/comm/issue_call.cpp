@@ -90,6 +90,10 @@ void flush_gpu(const CommState& state, const Transport* next) {
 
 std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*& transport) {
   std::unique_ptr<Staging> staging;
+  if (transport != nullptr) {
+    const ReduceOp op = call.op == ReduceOp::avg ? ReduceOp::sum : call.op;
+    if (!transport->takes(call.kind, call.in.dtype, op)) transport = nullptr;
+  }
   if (transport == nullptr) {
     transport = state.transport.get();
     staging = stage(call.kind, call.in, call.out);

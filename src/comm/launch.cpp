@@ -72,6 +72,14 @@ std::string error_of(Check check) {
   }
 }
 
+/// For threads whose kernels wait for each other: all kernels are loaded when CUDA starts, since
+/// loading one later waits for those that run, and streams do not share hardware queues. Must be
+/// called before CUDA starts. What the user has set stays.
+void prepare_cuda_for_waiting_kernels() {
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
+
 int start(int& argc, char** argv, const Program& program) {
   const Task task = find_task(environment);
   const auto& [read, body] = program;
@@ -91,6 +99,13 @@ int start(int& argc, char** argv, const Program& program) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
     return 0;
   }
+  const bool launched = task.launcher != Launcher::none;
+  const bool on_threads =
+      options.comm == CommChoice::thread || (options.comm == CommChoice::automatic && !launched);
+  if (on_threads && options.device.kind == DeviceKind::cuda &&
+      settings().device_comm == RouteRequest::fast) {
+    prepare_cuda_for_waiting_kernels();
+  }
   error = error_of([&] { require_available(options.device); });
   if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   if (task.rank == 0 && !settings().quiet) {
@@ -98,7 +113,6 @@ int start(int& argc, char** argv, const Program& program) {
       print_error("note: " + note);
   }
 
-  const bool launched = task.launcher != Launcher::none;
   if (options.comm == CommChoice::self) return launch_on_self(options, task, body);
   if (options.comm == CommChoice::mpi) return launch_on_mpi(options, task, body);
   if (options.comm == CommChoice::automatic && launched) {

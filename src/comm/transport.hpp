@@ -42,6 +42,8 @@ class Transport {
   int rank() const { return rank_; }
   int size() const { return size_; }
   virtual bool accepts(Device device) const = 0;
+  /// Of memory it accepts, a transport may leave some calls to another.
+  virtual bool takes(CallKind, DType, ReduceOp) const { return true; }
   /// False if calls access GPU memory without regard to streams.
   virtual bool ordered_on_stream() const { return true; }
 

@@ -17,6 +17,8 @@ namespace weft::detail {
 int cuda_device_count();
 /// Identifies a GPU of a host in all processes, whatever its ordinal there.
 std::uint64_t cuda_gpu_id(Device device);
+/// Kernels are loaded when they are first launched.
+bool cuda_loads_lazily();
 /// This thread's.
 void* cuda_stream(Device device);
 std::shared_ptr<void> cuda_make_stream(Device device);
@@ -30,6 +32,8 @@ bool cuda_passed(void* event);
 void cuda_wait(void* stream, void* event);
 void cuda_destroy_event(void* event) noexcept;
 
+/// This thread's stream is being captured.
+bool cuda_is_capturing(Device device);
 std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& work);
 void cuda_launch(Device device, void* graph);
 

@@ -40,9 +40,7 @@ std::size_t expected_checks(const SolverOptions& options) {
 
 /// True if kernels on this device and messages on this communicator can be recorded in a graph.
 bool can_record(const Comm& comm, Device device) {
-  if (device.kind != DeviceKind::cuda) return false;
-  const std::string route = comm.route(device).name;
-  return route == "self" || route == "nccl" || route == "fast";
+  return device.kind == DeviceKind::cuda && comm.route(device).capturable;
 }
 
 }  // namespace

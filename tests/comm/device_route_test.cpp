@@ -171,11 +171,29 @@ TEST(DeviceRoute, can_be_requested) {
   for (RouteFacts& rank : aware) rank.cuda_aware_mpi = 1;
   EXPECT_EQ(choose_route("mpi", aware).name, "mpi");
   EXPECT_EQ(choose_route("thread", asking(ranks, RouteRequest::fast)).name, "fast");
+  EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::fast)).name, "fast");
+}
+
+TEST(DeviceRoute, tells_whether_graphs_can_capture_calls) {
+  EXPECT_TRUE(choose_route("thread", on_gpus({0})).capturable);
+  EXPECT_TRUE(choose_route("mpi", on_gpus({0, 1})).capturable) << "NCCL";
+  EXPECT_FALSE(choose_route("thread", on_gpus({0, 0})).capturable);
+  EXPECT_FALSE(choose_route("mpi", on_gpus({0, 0})).capturable) << "staged";
+  const auto fast = asking(on_gpus({0, 0}), RouteRequest::fast);
+  EXPECT_TRUE(choose_route("thread", fast).capturable);
+  EXPECT_FALSE(choose_route("mpi", fast).capturable) << "messages are staged";
 }
 
 TEST(DeviceRoute, refuses_impossible_requests) {
-  expect_refused("mpi", asking(on_gpus({0, 0}), RouteRequest::fast), {"not threads on one GPU"});
-  expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::fast), {"not threads on one GPU"});
+  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::fast), {"not on one GPU"});
+  expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::fast), {"not on one GPU"});
+  auto lazy = asking(on_gpus({0, 0}), RouteRequest::fast);
+  lazy[1].loads_lazily = 1;
+  expect_refused("thread", lazy, {"CUDA_MODULE_LOADING=EAGER"});
+  EXPECT_EQ(choose_route("mpi", lazy).name, "fast") << "processes load on their own";
+  auto forbidden = asking(on_gpus({0, 0}), RouteRequest::fast);
+  forbidden[1].fast_allowed = 0;
+  expect_refused("thread", forbidden, {"WEFT_FAST=0 on rank 1"});
   const std::vector<int> many(17, 0);
   expect_refused("thread", asking(on_gpus(many), RouteRequest::fast), {"17 ranks", "at most 16"});
   auto old = asking(on_gpus({0, 1}), RouteRequest::nccl);

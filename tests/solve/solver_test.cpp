@@ -73,8 +73,8 @@ class StateCopier final : public StateVisitor {
 
 /// For a solver on other_device() with a check every 5 iterations.
 void expect_blocks_only_in_checks(const Comm& comm, AnySolver& solver) {
-  const std::string route = comm.route(other_device()).name;
-  if (route != "self" && route != "thread" && route != "nccl") return;
+  const Route route = comm.route(other_device());
+  if (!route.capturable && route.name != "thread") return;
   comm.barrier();
   const index_t before = Stream::host_waits();
   comm.barrier();

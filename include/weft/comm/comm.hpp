@@ -16,10 +16,12 @@ namespace weft {
 
 /// How data in the memory of a device is sent to other ranks, and why that way was chosen.
 struct Route {
-  /// "self", "thread" (ranks read each other's memory), "nccl", "mpi" (CUDA-aware MPI), "staged"
-  /// (through pinned host memory) or "none" (refused).
+  /// "self", "thread" (ranks read each other's memory), "fast" (their kernels do), "nccl", "mpi"
+  /// (CUDA-aware MPI), "staged" (through pinned host memory) or "none" (refused).
   std::string name;
   std::string reason;
+  /// A Graph can capture calls on this route.
+  bool capturable = false;
 };
 
 /// "nccl (all ranks have GPUs of their own)"

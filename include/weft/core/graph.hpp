@@ -13,7 +13,7 @@ class Graph {
  public:
   /// Captures what `work` issues to this thread's stream, without running it. `work` must not wait
   /// for the device, allocate memory on it or copy from the host; communication can be captured on
-  /// the routes "self" and "nccl". Everything it refers to must outlive the graph.
+  /// routes that are capturable (Comm::route). Everything it refers to must outlive the graph.
   static Graph capture(Device device, std::function<void()> work);
 
   /// Issues the work to this thread's stream.

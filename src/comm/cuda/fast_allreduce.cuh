@@ -52,14 +52,17 @@ struct Signals {
 /// Why a kernel gave up.
 enum class Status : std::uint32_t { ok, aborted, timed_out, mismatched };
 
+struct Mailboxes;  // fast_messages.cuh
+
 /// What a kernel knows about its team; passed by value.
 struct Team {
   int rank = 0;
   int ranks = 1;
   Signals* signals[max_ranks] = {};
+  Mailboxes* mailboxes[max_ranks] = {};
   /// Mapped by all peers; two halves for ll and two for push: see slab_bytes().
   std::byte* slabs[max_ranks] = {};
-  /// The largest data of one rank that ll and push take.
+  /// The largest data of one rank that ll takes, and that push takes at a time.
   std::size_t ll_bytes = 0;
   std::size_t push_bytes = 0;
   /// For pull and two_shot: where this rank has mapped the memory of each peer that holds its data.
@@ -121,10 +124,14 @@ __device__ bool poll(const Team& team, Ready ready) {
   return true;
 }
 
+__device__ inline std::uint32_t next_generation(std::uint32_t generation) {
+  // Slabs are zero at first, so 0 is none; and halves alternate.
+  return generation == 0xffffffffU ? 2 : generation + 1;
+}
+
 /// The generation of this call, the same in all blocks. Call it at the begin, on all threads.
 __device__ inline std::uint32_t begin_call(const Team& team) {
-  const std::uint32_t next = team.signals[team.rank]->generation[blockIdx.x] + 1;
-  return next == 0 ? 2 : next;  // slabs are zero at first; and halves alternate
+  return next_generation(team.signals[team.rank]->generation[blockIdx.x]);
 }
 
 /// Call it at the end of the kernel, on all threads.
@@ -315,33 +322,109 @@ __global__ void __launch_bounds__(block_threads)
   detail::end_call(team, generation);
 }
 
-/// Every rank copies its data to all peers, and adds what it has received. Needs no access to the
-/// memory of the caller from other ranks.
+/// The half of a rank's slab in which this generation is pushed.
+template <class T>
+__device__ Pack<T>* push_half(const Team& team, int owner, std::uint32_t generation) {
+  const auto ranks = static_cast<std::size_t>(team.ranks);
+  return reinterpret_cast<Pack<T>*>(team.slabs[owner] + 4 * ranks * team.ll_bytes +
+                                    (generation & 1) * ranks * team.push_bytes);
+}
+
+/// Every rank copies its data to all peers, and adds what it has received; large data in chunks.
+/// Needs no access to the memory of the caller from other ranks.
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
     push_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
   const std::size_t packs = pack_count<T>(count);
+  const std::size_t chunk = team.push_bytes / sizeof(Pack<T>);
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
-  const std::uint32_t generation = detail::begin_call(team);
-  const std::size_t first = 4 * static_cast<std::size_t>(ranks) * team.ll_bytes +
-                            (generation & 1) * static_cast<std::size_t>(ranks) * team.push_bytes;
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  const auto slot = [&](int owner, int from) {
-    return reinterpret_cast<Pack<T>*>(team.slabs[owner] + first +
-                                      static_cast<std::size_t>(from) * team.push_bytes);
-  };
-  const std::size_t begin = blockIdx.x * blockDim.x + threadIdx.x;
-  for (std::size_t i = begin; i < packs; i += stride) {
-    const Pack<T> mine = Packs<T>(in, count).load(i);
-    for (int step = 0; step < ranks; ++step) {
-      slot((team.rank + step) % ranks, team.rank)[i] = mine;
+  const Packs<T> source(in, count);
+  const Packs<T> result(out, count);
+  std::uint32_t generation = detail::begin_call(team);
+  for (std::size_t first = 0; first < packs; first += chunk) {
+    if (first > 0) generation = detail::next_generation(generation);
+    const std::size_t end = packs - first < chunk ? packs : first + chunk;
+    const std::size_t begin = first + blockIdx.x * blockDim.x + threadIdx.x;
+    const auto row = [&](int owner, int from) {
+      return push_half<T>(team, owner, generation) + static_cast<std::size_t>(from) * chunk;
+    };
+    for (std::size_t i = begin; i < end; i += stride) {
+      const Pack<T> mine = source.load(i);
+      for (int step = 1; step < ranks; ++step) {
+        row((team.rank + step) % ranks, team.rank)[i - first] = mine;
+      }
+    }
+    if (!detail::meet(team, detail::StartFlags{}, generation)) break;
+    for (std::size_t i = begin; i < end; i += stride) {
+      const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) {
+        return rank == team.rank ? source.load(i) : row(team.rank, rank)[i - first];
+      });
+      result.store(i, sum);
     }
   }
-  if (detail::meet(team, detail::StartFlags{}, generation)) {
-    for (std::size_t i = begin; i < packs; i += stride) {
-      const Pack<T> sum =
-          combine<T, Ranks>(ranks, op, [&](int rank) { return slot(team.rank, rank)[i]; });
-      Packs<T>(out, count).store(i, sum);
+  detail::end_call(team, generation);
+}
+
+/// Every rank reduces one slice of each chunk: peers copy it to the owner's slab, and the owner
+/// copies the sum to the slabs of all. Moves less than push among many ranks. Needs no access to
+/// the memory of the caller from other ranks.
+template <class T, int Ranks, class Op>
+__global__ void __launch_bounds__(block_threads)
+    relay_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  const std::size_t packs = pack_count<T>(count);
+  const int ranks = Ranks > 0 ? Ranks : team.ranks;
+  const auto team_size = static_cast<std::size_t>(ranks);
+  // Half of a half for what peers send, half for the sums.
+  const std::size_t room = team_size * team.push_bytes / sizeof(Pack<T>) / 2;
+  const std::size_t slice = room / team_size;
+  const std::size_t chunk = slice * team_size;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t begin = blockIdx.x * blockDim.x + threadIdx.x;
+  const Packs<T> source(in, count);
+  const Packs<T> result(out, count);
+  std::uint32_t generation = detail::begin_call(team);
+  for (std::size_t first = 0; first < packs; first += chunk) {
+    if (first > 0) generation = detail::next_generation(generation);
+    const std::size_t left = packs - first < chunk ? packs - first : chunk;
+    const std::size_t each = (left + team_size - 1) / team_size;
+    const auto offset = [&](int rank) { return static_cast<std::size_t>(rank) * each; };
+    // The packs of a rank's slice; none for the last ranks of a short chunk.
+    const auto packs_of = [&](int rank) {
+      if (offset(rank) >= left) return std::size_t{0};
+      return left - offset(rank) < each ? left - offset(rank) : each;
+    };
+    const auto row = [&](int owner, int from) {
+      return push_half<T>(team, owner, generation) + static_cast<std::size_t>(from) * slice;
+    };
+    const auto sums = [&](int owner) { return push_half<T>(team, owner, generation) + room; };
+
+    for (int step = 1; step < ranks; ++step) {
+      const int owner = (team.rank + step) % ranks;
+      const std::size_t end = packs_of(owner);
+      for (std::size_t i = begin; i < end; i += stride) {
+        row(owner, team.rank)[i] = source.load(first + offset(owner) + i);
+      }
+    }
+    if (!detail::meet(team, detail::StartFlags{}, generation)) break;
+    const std::size_t mine = first + offset(team.rank);
+    const std::size_t mine_end = packs_of(team.rank);
+    for (std::size_t i = begin; i < mine_end; i += stride) {
+      const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) {
+        return rank == team.rank ? source.load(mine + i) : row(team.rank, rank)[i];
+      });
+      for (int step = 1; step < ranks; ++step) {
+        sums((team.rank + step) % ranks)[offset(team.rank) + i] = sum;
+      }
+      result.store(mine + i, sum);
+    }
+    if (!detail::meet(team, detail::EndFlags{}, generation)) break;
+    for (int step = 1; step < ranks; ++step) {
+      const int owner = (team.rank + step) % ranks;
+      const std::size_t end = packs_of(owner);
+      for (std::size_t i = begin; i < end; i += stride) {
+        result.store(first + offset(owner) + i, sums(team.rank)[offset(owner) + i]);
+      }
     }
   }
   detail::end_call(team, generation);
@@ -424,7 +507,7 @@ __global__ void __launch_bounds__(block_threads)
   detail::end_call(team, generation);
 }
 
-enum class Algorithm { ll, push, pull, two_shot };
+enum class Algorithm { ll, push, relay, pull, two_shot };
 
 /// The blocks of a call: the same on all ranks, and few enough that the kernels of all ranks that
 /// share a GPU are resident at once, or they would wait for kernels that cannot start.
@@ -442,6 +525,7 @@ auto kernel_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::ll: return &ll_kernel<T, Ranks, Op>;
     case Algorithm::push: return &push_kernel<T, Ranks, Op>;
+    case Algorithm::relay: return &relay_kernel<T, Ranks, Op>;
     case Algorithm::pull: return &pull_kernel<T, Ranks, Op>;
     case Algorithm::two_shot: break;
   }

@@ -73,9 +73,8 @@ __device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::uin
 }  // namespace detail
 
 /// Posts the messages to send. One block.
-__global__ void __launch_bounds__(max_messages)
-    post_kernel(Team team, Mailboxes* const* mailboxes, Batch batch) {
-  Mailboxes& mine = *mailboxes[team.rank];
+__global__ void __launch_bounds__(max_messages) post_kernel(Team team, Batch batch) {
+  Mailboxes& mine = *team.mailboxes[team.rank];
   const auto thread = static_cast<int>(threadIdx.x);
   const bool sends = thread < batch.sends;
   if (sends) {
@@ -89,7 +88,7 @@ __global__ void __launch_bounds__(max_messages)
         return detail::load_relaxed(&mine.taken[message.peer][slot]) == number - message_depth;
       });
     }
-    Mailboxes& theirs = *mailboxes[message.peer];
+    Mailboxes& theirs = *team.mailboxes[message.peer];
     theirs.addresses[team.rank][slot] =
         static_cast<std::uint64_t>(message.data - team.bases[team.rank]);
     theirs.sizes[team.rank][slot] = message.bytes;
@@ -100,9 +99,8 @@ __global__ void __launch_bounds__(max_messages)
 }
 
 /// Waits until the messages to send are taken (block 0), and receives the others.
-__global__ void __launch_bounds__(block_threads)
-    message_kernel(Team team, Mailboxes* const* mailboxes, Batch batch) {
-  Mailboxes& mine = *mailboxes[team.rank];
+__global__ void __launch_bounds__(block_threads) message_kernel(Team team, Batch batch) {
+  Mailboxes& mine = *team.mailboxes[team.rank];
   const auto thread = static_cast<int>(threadIdx.x);
   if (blockIdx.x == 0) {
     if (thread < batch.sends) {
@@ -140,7 +138,7 @@ __global__ void __launch_bounds__(block_threads)
         __threadfence();
         if (atomicAdd(&mine.copied[which], 1U) + 1 == message.blocks) {
           mine.copied[which] = 0;
-          detail::store_release(&mailboxes[message.peer]->taken[team.rank][slot], number);
+          detail::store_release(&team.mailboxes[message.peer]->taken[team.rank][slot], number);
         }
       }
     }

@@ -3,9 +3,9 @@
 #include <weft/core/error.hpp>
 
 #include "comm/cuda/fast_messages.cuh"
-#include "comm/gather_objects.hpp"
+#include "comm/peer_memory.hpp"
 #include "comm/waiter.hpp"
-#include "core/cuda_device.hpp"
+#include "core/pinned_buffer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,69 +23,19 @@ void check(cudaError_t code, const char* call) {
 }
 
 constexpr std::size_t ll_bytes = 32 << 10;
-constexpr std::size_t push_bytes = 1 << 20;
 
-/// Memory of all ranks of a team; the last of them frees it.
-class TeamMemory {
- public:
-  explicit TeamMemory(int ranks)
-      : ranks_(static_cast<std::size_t>(ranks)),
-        slab_bytes_(fast::slab_bytes(ranks, ll_bytes, push_bytes)) {
-    // Flags have an allocation of their own: data written beyond a slab must not look like one.
-    check(cudaMalloc(&signals_, ranks_ * sizeof(fast::Signals)), "cudaMalloc");
-    check(cudaMalloc(&mailboxes_, ranks_ * sizeof(fast::Mailboxes)), "cudaMalloc");
-    check(cudaMalloc(&slabs_, ranks_ * slab_bytes_), "cudaMalloc");
-    check(cudaMemset(signals_, 0, ranks_ * sizeof(fast::Signals)), "cudaMemset");
-    check(cudaMemset(mailboxes_, 0, ranks_ * sizeof(fast::Mailboxes)), "cudaMemset");
-    check(cudaMemset(slabs_, 0, ranks_ * slab_bytes_), "cudaMemset");
-    std::vector<fast::Mailboxes*> all;
-    for (std::size_t rank = 0; rank < ranks_; ++rank) all.push_back(mailboxes_ + rank);
-    check(cudaMalloc(&mailbox_table_, ranks_ * sizeof(fast::Mailboxes*)), "cudaMalloc");
-    check(cudaMemcpy(mailbox_table_, all.data(), ranks_ * sizeof(fast::Mailboxes*),
-                     cudaMemcpyHostToDevice),
-          "cudaMemcpy");
-    check(cudaHostAlloc(&status_, ranks_ * status_stride * sizeof(std::uint32_t),
-                        cudaHostAllocMapped),
-          "cudaHostAlloc");
-    std::fill_n(status_, ranks_ * status_stride, 0U);
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  }
-  ~TeamMemory() {
-    cudaFree(signals_);
-    cudaFree(mailboxes_);
-    cudaFree(slabs_);
-    cudaFree(mailbox_table_);
-    cudaFreeHost(status_);
-  }
-  TeamMemory(const TeamMemory&) = delete;
-  TeamMemory& operator=(const TeamMemory&) = delete;
+/// Between threads, large data need not be pushed. Between processes it goes through the slabs in
+/// chunks, and chunks take longer than their bytes: a slab has about 32 MiB.
+std::size_t push_bytes_for(int ranks, bool one_process) {
+  if (one_process) return std::size_t{512} << 10;
+  return (std::size_t{16} << 20) / static_cast<std::size_t>(ranks) / 16 * 16;
+}
 
-  fast::Team team(int rank) const {
-    fast::Team team;
-    team.rank = rank;
-    team.ranks = static_cast<int>(ranks_);
-    for (std::size_t peer = 0; peer < ranks_; ++peer) {
-      team.signals[peer] = signals_ + peer;
-      team.slabs[peer] = slabs_ + peer * slab_bytes_;
-    }
-    team.ll_bytes = ll_bytes;
-    team.push_bytes = push_bytes;
-    team.status = status_ + static_cast<std::size_t>(rank) * status_stride;
-    team.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
-    return team;
-  }
-  fast::Mailboxes** mailboxes() const { return mailbox_table_; }
-
- private:
-  static constexpr std::size_t status_stride = 32;  // cache lines of their own
-
-  std::size_t ranks_;
-  std::size_t slab_bytes_;
-  fast::Signals* signals_ = nullptr;
-  fast::Mailboxes* mailboxes_ = nullptr;
-  std::byte* slabs_ = nullptr;
-  fast::Mailboxes** mailbox_table_ = nullptr;
-  std::uint32_t* status_ = nullptr;
+/// The flags of one rank, in memory of their own: data written beyond a slab must not look like
+/// one.
+struct Flags {
+  fast::Signals signals;
+  fast::Mailboxes mailboxes[2];  // by channel
 };
 
 /// Calls f with an element of the type in which sums of this type are computed, and the number of
@@ -102,22 +52,44 @@ void with_sum_type(DType dtype, index_t count, F f) {
   }
 }
 
-class ThreadGpuBoard final : public GpuBoard {
+class CudaBoard final : public GpuBoard {
  public:
-  ThreadGpuBoard(std::shared_ptr<TeamMemory> memory, int rank)
-      : memory_(std::move(memory)), team_(memory_->team(rank)) {
-    // All ranks share the GPU. Occupancy is the same for all of them.
+  CudaBoard(Transport& host, Device device, bool one_process)
+      : flags_(PeerMemory::make(host, device, sizeof(Flags))),
+        slabs_(PeerMemory::make(
+            host, device,
+            fast::slab_bytes(host.size(), ll_bytes, push_bytes_for(host.size(), one_process)))),
+        status_(sizeof(std::uint32_t)),
+        one_process_(one_process) {
+    team_.rank = host.rank();
+    team_.ranks = host.size();
+    for (int peer = 0; peer < host.size(); ++peer) {
+      auto* flags = reinterpret_cast<Flags*>(flags_->part(peer));
+      team_.signals[peer] = &flags->signals;
+      team_.mailboxes[peer] = flags->mailboxes;
+      team_.slabs[peer] = slabs_->part(peer);
+    }
+    team_.ll_bytes = ll_bytes;
+    team_.push_bytes = push_bytes_for(host.size(), one_process);
+    team_.status = reinterpret_cast<std::uint32_t*>(status_.data());
+    *team_.status = static_cast<std::uint32_t>(fast::Status::ok);
+    team_.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
+    // All ranks share the GPU. Occupancy is the same for all of them, and lowest for doubles.
     resident_ = fast::max_blocks;
-    with_sum_type(DType::f64, 0, [&](auto example, index_t) {
-      using T = decltype(example);
-      for (const fast::Algorithm algorithm :
-           {fast::Algorithm::ll, fast::Algorithm::push, fast::Algorithm::two_shot}) {
-        int blocks = 0;
-        check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
-              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-        resident_ = std::min(resident_, blocks);
-      }
-    });
+    for (const fast::Algorithm algorithm : {fast::Algorithm::ll, fast::Algorithm::push,
+                                            fast::Algorithm::relay, fast::Algorithm::two_shot}) {
+      int blocks = 0;
+      check((fast::resident_blocks<double, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
+            "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+      resident_ = std::min(resident_, blocks);
+    }
+  }
+
+  ~CudaBoard() override {
+    if (*team_.status == static_cast<std::uint32_t>(fast::Status::ok)) return;
+    // Some rank did not complete its calls: it may still write to this one's memory.
+    flags_->leak();
+    slabs_->leak();
   }
 
   void allreduce(ConstBufferRef in, BufferRef out, void* stream) override {
@@ -126,8 +98,9 @@ class ThreadGpuBoard final : public GpuBoard {
       const auto elements = static_cast<std::size_t>(count);
       const std::size_t packs = fast::pack_count<T>(elements);
       const fast::Algorithm algorithm = choose(16 * packs);
-      const std::size_t shares =
-          algorithm == fast::Algorithm::two_shot ? static_cast<std::size_t>(team_.ranks) : 1;
+      const bool in_slices =
+          algorithm == fast::Algorithm::two_shot || algorithm == fast::Algorithm::relay;
+      const std::size_t shares = in_slices ? static_cast<std::size_t>(team_.ranks) : 1;
       const int blocks = fast::blocks_for((packs + shares - 1) / shares, resident_);
       check((fast::allreduce<T, fast::Sum>(algorithm, team_, static_cast<const T*>(in.data),
                                            static_cast<T*>(out.data), elements, blocks,
@@ -136,8 +109,8 @@ class ThreadGpuBoard final : public GpuBoard {
     });
   }
 
-  void exchange(std::span<const Message> sent, std::span<const Message> received, void* stream,
-                void* side_stream) override;
+  void exchange(Channel channel, std::span<const Message> sent, std::span<const Message> received,
+                void* stream, void* side_stream) override;
 
   void abort() noexcept override {
     *team_.status = static_cast<std::uint32_t>(fast::Status::aborted);
@@ -155,22 +128,33 @@ class ThreadGpuBoard final : public GpuBoard {
 
  private:
   /// Set with weft bench allreduce on an H200 that the ranks share.
-  static fast::Algorithm choose(std::size_t bytes) {
+  fast::Algorithm choose(std::size_t bytes) const {
     if (bytes <= 4096) return fast::Algorithm::ll;
-    return bytes <= std::size_t{512} << 10 ? fast::Algorithm::push : fast::Algorithm::two_shot;
+    if (bytes <= std::size_t{512} << 10) return fast::Algorithm::push;
+    if (one_process_) return fast::Algorithm::two_shot;
+    // Other processes cannot access the data, only slabs.
+    return team_.ranks == 2 ? fast::Algorithm::push : fast::Algorithm::relay;
   }
 
-  std::shared_ptr<TeamMemory> memory_;
+  std::unique_ptr<PeerMemory> flags_;
+  std::unique_ptr<PeerMemory> slabs_;
+  PinnedBuffer status_;
+  bool one_process_;
   fast::Team team_;
   int resident_;
+  // Kept so that calls do not allocate.
+  std::vector<bool> sends_done_;
+  std::vector<bool> receives_done_;
 };
 
-/// The messages of one direction that one kernel takes, from `done` on: at most `depth` for each
-/// peer, so that kernels of two ranks match.
+/// The messages of one direction, of which each kernel takes at most `depth` for each peer, so that
+/// kernels of two ranks match. `done` is memory to mark them in.
 class Taking {
  public:
-  Taking(std::span<const GpuBoard::Message> messages, int depth)
-      : messages_(messages), depth_(depth), done_(messages.size()) {}
+  Taking(std::span<const GpuBoard::Message> messages, int depth, std::vector<bool>& done)
+      : messages_(messages), depth_(depth), done_(done) {
+    done_.assign(messages.size(), false);
+  }
 
   /// Adds messages to the batch; returns how many are left.
   template <class Add>
@@ -193,14 +177,23 @@ class Taking {
  private:
   std::span<const GpuBoard::Message> messages_;
   int depth_;
-  std::vector<bool> done_;
+  std::vector<bool>& done_;
 };
 
-void ThreadGpuBoard::exchange(std::span<const Message> sent, std::span<const Message> received,
-                              void* stream, void* side_stream) {
+void CudaBoard::exchange(Channel channel, std::span<const Message> sent,
+                         std::span<const Message> received, void* stream, void* side_stream) {
+  auto* const caller = static_cast<cudaStream_t>(stream);
+  auto* const side = static_cast<cudaStream_t>(side_stream);
+  fast::Team team = team_;
+  for (int peer = 0; peer < team.ranks; ++peer) {
+    team.mailboxes[peer] += channel == Channel::collectives ? 1 : 0;
+  }
   const int depth = fast::max_messages / (2 * team_.ranks);
-  Taking sends(sent, depth);
-  Taking receives(received, depth);
+  // A quarter of the blocks that fit, since reductions and the other channel need room, too.
+  const auto most_blocks = std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(resident_) / 4 / std::max<std::size_t>(received.size(), 1));
+  Taking sends(sent, depth, sends_done_);
+  Taking receives(received, depth, receives_done_);
   for (std::size_t left = 1; left > 0;) {
     fast::Batch batch;
     int blocks = 1;
@@ -221,18 +214,14 @@ void ThreadGpuBoard::exchange(std::span<const Message> sent, std::span<const Mes
       constexpr std::uint64_t bytes_per_block = 32 << 10;
       const std::uint64_t wanted = next->bytes / bytes_per_block + 1;
       next->first_block = static_cast<std::uint16_t>(blocks);
-      next->blocks = static_cast<std::uint16_t>(
-          std::min<std::uint64_t>(wanted, static_cast<std::uint64_t>(std::max(1, resident_ / 4))));
+      next->blocks = static_cast<std::uint16_t>(std::min(wanted, most_blocks));
       blocks += next->blocks;
     });
     if (batch.messages == 0) return;
     if (batch.sends > 0) {
-      fast::post_kernel<<<1, fast::max_messages, 0, static_cast<cudaStream_t>(stream)>>>(
-          team_, memory_->mailboxes(), batch);
+      fast::post_kernel<<<1, fast::max_messages, 0, caller>>>(team, batch);
     }
-    fast::
-        message_kernel<<<blocks, fast::block_threads, 0, static_cast<cudaStream_t>(side_stream)>>>(
-            team_, memory_->mailboxes(), batch);
+    fast::message_kernel<<<blocks, fast::block_threads, 0, side>>>(team, batch);
     check(cudaGetLastError(), "fast messages");
   }
 }
@@ -245,17 +234,8 @@ bool GpuBoard::can_reduce(DType dtype, ReduceOp op) {
          dtype == DType::f32 || dtype == DType::f64;
 }
 
-std::unique_ptr<GpuBoard> GpuBoard::make(Transport& host, Device device) {
-  check(cudaSetDevice(device.ordinal), "cudaSetDevice");
-  std::shared_ptr<TeamMemory> memory;
-  if (host.rank() == 0) memory = std::make_shared<TeamMemory>(host.size());
-  // Ranks are threads: the address of the pointer is valid on all of them until the barrier.
-  const auto addresses = gather_objects(host, reinterpret_cast<std::uintptr_t>(&memory));
-  if (host.rank() != 0) {
-    memory = *reinterpret_cast<const std::shared_ptr<TeamMemory>*>(addresses.front());
-  }
-  host.barrier(CallMode::blocking);
-  return std::make_unique<ThreadGpuBoard>(std::move(memory), host.rank());
+std::unique_ptr<GpuBoard> GpuBoard::make(Transport& host, Device device, bool one_process) {
+  return std::make_unique<CudaBoard>(host, device, one_process);
 }
 
 }  // namespace weft::detail

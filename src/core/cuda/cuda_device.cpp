@@ -8,6 +8,8 @@
 #include "core/host_waits.hpp"
 #include "core/pinned_buffer.hpp"
 
+#include <cuda.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -119,9 +121,11 @@ struct WaitGuards {
   std::mutex mutex;
   std::vector<std::pair<std::thread::id, WaitGuard*>> all;
 
-  std::vector<WaitGuard*> of_this_thread() {
+  /// Valid until the next call on this thread.
+  const std::vector<WaitGuard*>& of_this_thread() {
+    thread_local std::vector<WaitGuard*> mine;  // a wait must not allocate
     const std::lock_guard lock(mutex);
-    std::vector<WaitGuard*> mine;
+    mine.clear();
     for (const auto& [thread, guard] : all) {
       if (thread == std::this_thread::get_id()) mine.push_back(guard);
     }
@@ -137,7 +141,7 @@ WaitGuards& wait_guards() {
 /// The only place where the host waits for a GPU.
 void wait_for(cudaStream_t stream) {
   count_host_wait();
-  const std::vector<WaitGuard*> guards = wait_guards().of_this_thread();
+  const std::vector<WaitGuard*>& guards = wait_guards().of_this_thread();
   if (guards.empty()) {
     cuda_check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     return;
@@ -199,6 +203,17 @@ std::uint64_t cuda_gpu_id(Device device) {
   return std::hash<std::string_view>{}({properties.uuid.bytes, sizeof(properties.uuid.bytes)});
 }
 
+bool cuda_loads_lazily() {
+  constexpr unsigned int since = 11070;
+  void* query = nullptr;
+  cuda_check(
+      cudaGetDriverEntryPointByVersion("cuModuleGetLoadingMode", &query, since, cudaEnableDefault),
+      "cudaGetDriverEntryPointByVersion");
+  CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
+  if (query != nullptr) reinterpret_cast<decltype(&cuModuleGetLoadingMode)>(query)(&mode);
+  return mode == CU_MODULE_LAZY_LOADING;
+}
+
 // Streams
 
 void* cuda_stream(Device device) { return stream_on(device); }
@@ -255,6 +270,12 @@ void cuda_wait(void* stream, void* event) {
 void cuda_destroy_event(void* event) noexcept { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
 
 // Graphs
+
+bool cuda_is_capturing(Device device) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cuda_check(cudaStreamIsCapturing(stream_on(device), &status), "cudaStreamIsCapturing");
+  return status != cudaStreamCaptureStatusNone;
+}
 
 std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& work) {
   const cudaStream_t stream = stream_on(device);

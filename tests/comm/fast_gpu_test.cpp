@@ -1,0 +1,240 @@
+// The route "fast": kernels that reach into the memory of other ranks. Needs ranks that share a GPU
+// and WEFT_DEVICE_COMM=fast; scripts/gpu-check runs it with threads and with processes.
+
+#include <weft/comm/comm.hpp>
+#include <weft/core/buffer.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/graph.hpp>
+#include <weft/core/stream.hpp>
+
+#include "support/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <complex>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace weft::test {
+namespace {
+
+class FastGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (other_device().kind != DeviceKind::cuda || ranks() == 1) {
+      GTEST_SKIP() << "needs several ranks and WEFT_TEST_DEVICE=cuda";
+    }
+    std::atomic<bool> fast = false;
+    on_ranks([&](const Comm& comm) { fast = comm.route(other_device()).name == "fast"; });
+    if (!fast) GTEST_SKIP() << "needs WEFT_DEVICE_COMM=fast";
+  }
+};
+
+template <class T>
+Buffer<T> on_gpu(const std::vector<T>& values) {
+  Buffer<T> buffer(static_cast<index_t>(values.size()), other_device());
+  copy_bytes(buffer.data(), other_device(), values.data(), Device::cpu(),
+             values.size() * sizeof(T));
+  return buffer;
+}
+
+template <class T>
+std::vector<T> on_host(const Buffer<T>& buffer) {
+  std::vector<T> values(static_cast<std::size_t>(buffer.size()));
+  copy_bytes(values.data(), Device::cpu(), buffer.data(), other_device(),
+             values.size() * sizeof(T));
+  Stream::current(other_device()).synchronize();
+  return values;
+}
+
+/// Values of one rank whose sum depends on the order of the ranks.
+template <class T>
+std::vector<T> values_of(int rank, std::size_t count) {
+  std::mt19937 random(static_cast<unsigned>(rank) * 7919U + static_cast<unsigned>(count));
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<T> values(count);
+  for (T& value : values) {
+    const double scale = rank % 2 == 0 ? 1e4 : 1e-3;
+    if constexpr (requires { typename T::value_type; }) {
+      using Real = typename T::value_type;
+      value = {static_cast<Real>(scale * uniform(random)), static_cast<Real>(uniform(random))};
+    } else {
+      value = static_cast<T>(scale * uniform(random));
+    }
+  }
+  return values;
+}
+
+template <class T>
+std::vector<T> sum_in_order(int ranks, std::size_t count) {
+  std::vector<T> sum = values_of<T>(0, count);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const std::vector<T> next = values_of<T>(rank, count);
+    for (std::size_t i = 0; i < count; ++i) sum[i] += next[i];
+  }
+  return sum;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+/// Sizes around those at which the algorithm changes, and others that divide into nothing.
+template <class T>
+std::vector<std::size_t> counts() {
+  std::vector<std::size_t> counts = {0, 1, 2, 3, 5, 17, 1021};
+  for (const std::size_t bytes : {std::size_t{4} << 10, std::size_t{512} << 10,
+                                  std::size_t{4} << 20, std::size_t{24} << 20}) {
+    for (const std::size_t beside : {0, 1, 7}) counts.push_back(bytes / sizeof(T) + beside);
+    counts.push_back(bytes / sizeof(T) - 3);
+  }
+  return counts;
+}
+
+template <class T>
+void expect_ordered_sums(const Comm& comm) {
+  for (const std::size_t count : counts<T>()) {
+    SCOPED_TRACE(count);
+    const std::vector<T> expected = sum_in_order<T>(comm.size(), count);
+    const Buffer<T> in = on_gpu(values_of<T>(comm.rank(), count));
+    Buffer<T> out = on_gpu(std::vector<T>(count, T{}));
+    comm.allreduce(in, out);
+    EXPECT_TRUE(same_bits(on_host(out), expected));
+    EXPECT_TRUE(same_bits(on_host(in), values_of<T>(comm.rank(), count))) << "the input changed";
+    Buffer<T> data = on_gpu(values_of<T>(comm.rank(), count));
+    comm.allreduce(data);
+    EXPECT_TRUE(same_bits(on_host(data), expected)) << "in place";
+  }
+}
+
+TEST_F(FastGpu, sums_are_those_over_the_ranks_in_order) {
+  on_ranks([](const Comm& comm) {
+    expect_ordered_sums<float>(comm);
+    expect_ordered_sums<double>(comm);
+    expect_ordered_sums<std::complex<float>>(comm);
+    expect_ordered_sums<std::complex<double>>(comm);
+  });
+}
+
+TEST_F(FastGpu, takes_memory_at_any_address) {
+  on_ranks([](const Comm& comm) {
+    for (const index_t count : {1, 1000, 300'001, 2'000'003}) {
+      // A different misalignment on each rank.
+      const index_t shift = 1 + comm.rank() % 3;
+      const auto mine = values_of<float>(comm.rank(), static_cast<std::size_t>(count));
+      Buffer<float> buffer(count + shift + 1, other_device());
+      copy_bytes(buffer.data() + shift, other_device(), mine.data(), Device::cpu(),
+                 mine.size() * sizeof(float));
+      const BufferRef data(buffer.data() + shift, count, other_device());
+      comm.allreduce(data);
+      std::vector<float> result(mine.size());
+      copy_bytes(result.data(), Device::cpu(), buffer.data() + shift, other_device(),
+                 result.size() * sizeof(float));
+      Stream::current(other_device()).synchronize();
+      EXPECT_TRUE(same_bits(result, sum_in_order<float>(comm.size(), mine.size()))) << count;
+    }
+  });
+}
+
+TEST_F(FastGpu, calls_do_not_wait_for_the_gpu) {
+  on_ranks([](const Comm& comm) {
+    const auto mine = values_of<float>(comm.rank(), 1000);
+    Buffer<float> small = on_gpu(mine);
+    Buffer<float> large(1 << 20, other_device());
+    comm.allreduce(small);
+    comm.allreduce(large);
+    comm.barrier();
+    const index_t before = Stream::host_waits();
+    comm.barrier();
+    for (int i = 0; i < 50; ++i) {
+      comm.allreduce(small);
+      comm.allreduce(large);
+    }
+    comm.barrier();
+    EXPECT_EQ(Stream::host_waits(), before);
+    comm.barrier();
+  });
+}
+
+// The next call writes to the input of this one, which peers may not have read yet.
+TEST_F(FastGpu, the_input_may_be_overwritten_at_once) {
+  on_ranks([](const Comm& comm) {
+    for (const std::size_t count : {std::size_t{100}, std::size_t{100'000}, std::size_t{3} << 20}) {
+      Buffer<double> in(static_cast<index_t>(count), other_device());
+      std::vector<Buffer<double>> out;
+      for (int i = 0; i < 20; ++i) {
+        out.emplace_back(static_cast<index_t>(count), other_device());
+        const std::vector<double> values(count, comm.rank() + i);
+        copy_bytes(in.data(), other_device(), values.data(), Device::cpu(), count * sizeof(double));
+        comm.allreduce(in, out.back());
+      }
+      for (int i = 0; i < 20; ++i) {
+        const double expected = comm.size() * (comm.size() - 1) / 2.0 + comm.size() * i;
+        const auto values = on_host(out[static_cast<std::size_t>(i)]);
+        EXPECT_EQ(std::count(values.begin(), values.end(), expected), count) << i;
+      }
+    }
+  });
+}
+
+TEST_F(FastGpu, communicators_do_not_disturb_each_other) {
+  on_ranks([](const Comm& comm) {
+    const Comm other = comm.dup().on(other_device());
+    const Comm half = comm.split(comm.rank() % 2, comm.rank()).on(other_device());
+    Buffer<double> a = on_gpu(std::vector<double>(1000, 1.0));
+    Buffer<double> b = on_gpu(std::vector<double>(1000, 1.0));
+    Buffer<double> c = on_gpu(std::vector<double>(1000, 1.0));
+    for (int i = 0; i < 10; ++i) {
+      comm.allreduce(a, ReduceOp::avg);
+      other.allreduce(b, ReduceOp::avg);
+      half.allreduce(c, ReduceOp::avg);
+    }
+    for (const Buffer<double>* each : {&a, &b, &c}) {
+      EXPECT_EQ(on_host(*each), std::vector<double>(1000, 1.0));
+    }
+  });
+}
+
+TEST_F(FastGpu, many_calls_in_a_row) {
+  on_ranks([](const Comm& comm) {
+    Buffer<double> data = on_gpu(std::vector<double>{1.0, 2.0, 3.0});
+    for (int i = 0; i < 200'000; ++i) comm.allreduce(data, ReduceOp::avg);
+    EXPECT_EQ(on_host(data), (std::vector<double>{1, 2, 3}));
+  });
+}
+
+TEST_F(FastGpu, a_graph_is_launched_many_times) {
+  on_ranks([](const Comm& comm) {
+    if (!comm.route(other_device()).capturable) return;
+    // Each launch: all ranks send a different value around; x = sum over the ranks of x / ranks.
+    Buffer<double> small = on_gpu(std::vector<double>(10, 1.0 + comm.rank()));
+    Buffer<double> large = on_gpu(std::vector<double>(200'000, 1.0 + comm.rank()));
+    const double average = (comm.size() + 1) / 2.0;
+    comm.allreduce(small, ReduceOp::avg);
+    const Graph graph = Graph::capture(other_device(), [&] {
+      comm.allreduce(small, ReduceOp::avg);
+      comm.allreduce(large, ReduceOp::avg);
+    });
+    for (int i = 0; i < 10'000; ++i) graph.launch();
+    EXPECT_EQ(on_host(small), std::vector<double>(10, average));
+    EXPECT_EQ(on_host(large), std::vector<double>(200'000, average));
+  });
+}
+
+TEST_F(FastGpu, the_first_call_cannot_be_captured) {
+  on_ranks([](const Comm& comm) {
+    if (!comm.route(other_device()).capturable) return;
+    const Comm fresh = comm.dup().on(other_device());
+    Buffer<double> data = on_gpu(std::vector<double>(10, 1.0));
+    EXPECT_THROW(Graph::capture(other_device(), [&] { fresh.allreduce(data); }), ArgumentError);
+    fresh.allreduce(data, ReduceOp::avg);
+    EXPECT_EQ(on_host(data), std::vector<double>(10, 1.0)) << "usable afterwards";
+  });
+}
+
+}  // namespace
+}  // namespace weft::test
