@@ -75,7 +75,10 @@ std::string error_of(Check check) {
 int start(int& argc, char** argv, const Program& program) {
   const Task task = find_task(environment);
   const auto& [read, body] = program;
-  std::string error = error_of([] { settings(); });
+  std::string error = error_of([] {
+    settings();
+    allreduce_table();
+  });
   if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   LaunchOptions options;
   try {
