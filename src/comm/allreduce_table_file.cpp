@@ -91,7 +91,8 @@ Json parse_json(std::string_view text) {
     // The text begins with "[json.exception.parse_error.101] ".
     const std::string_view what = error.what();
     const std::size_t end = what.find("] ");
-    refuse("not JSON: {}", printable(what.substr(end == what.npos ? 0 : end + 2), longest_text));
+    refuse("not JSON: {}",
+           printable(what.substr(end == std::string_view::npos ? 0 : end + 2), longest_text));
   }
 }
 

@@ -112,8 +112,8 @@ class FastTransport final : public Transport {
     if (!has_board()) return std::nullopt;
     return AllreduceTeam{AllreducePlace::process, largest_host_};
   }
-  void use_table(std::shared_ptr<const AllreduceTable> table) override {
-    table_ = std::move(table);
+  void use_table(const std::shared_ptr<const AllreduceTable>& table) override {
+    table_ = table;
     choices_ = table_->choices(AllreducePlace::process, largest_host_);
   }
 

@@ -182,7 +182,7 @@ class ThreadTransport final : public Transport {
   std::optional<AllreduceTeam> allreduce_team() override {
     return AllreduceTeam{AllreducePlace::thread, size()};
   }
-  void use_table(std::shared_ptr<const AllreduceTable> table) override {
+  void use_table(const std::shared_ptr<const AllreduceTable>& table) override {
     choices_ = table->choices(AllreducePlace::thread, size());
   }
   void abort(const std::string& reason) noexcept override { job().raise(job_rank(), reason); }

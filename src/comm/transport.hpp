@@ -99,7 +99,7 @@ class Transport {
   /// Collective.
   virtual std::optional<AllreduceTeam> allreduce_team() { return std::nullopt; }
   /// Replaces the table for later allreduces of this transport. Collective, with equal tables.
-  virtual void use_table(std::shared_ptr<const AllreduceTable>) {}
+  virtual void use_table(const std::shared_ptr<const AllreduceTable>&) {}
 
   // For a transport that wraps this one
   /// This rank begins a collective call outside of this transport and may wait in it.
