@@ -206,7 +206,8 @@ std::span<const Case> all_cases() { return cases; }
 const Case& find_case(std::string_view name) {
   const auto* found =
       std::find_if(cases.begin(), cases.end(), [&](const Case& each) { return each.name == name; });
-  require(found != cases.end(), "bench: there is no '{}'; calls are {}", name, case_names());
+  require(found != cases.end(), "bench: there is no '{}'; calls are {}, or tune", name,
+          case_names());
   return *found;
 }
 

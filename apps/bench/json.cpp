@@ -28,13 +28,15 @@ Json cell_json(const std::optional<Cell>& cell) {
 }
 
 Json row_json(const Row& row) {
-  return {{"bytes", row.bytes},
-          {"count", row.count},
-          {"dtype", to_string(row.dtype)},
-          {"op", row.op ? Json(to_string(*row.op)) : Json()},
-          {"root", maybe(row.root)},
-          {"out_of_place", cell_json(row.out_of_place)},
-          {"in_place", cell_json(row.in_place)}};
+  Json json = {{"bytes", row.bytes},
+               {"count", row.count},
+               {"dtype", to_string(row.dtype)},
+               {"op", row.op ? Json(to_string(*row.op)) : Json()},
+               {"root", maybe(row.root)}};
+  if (!row.algorithm.empty()) json["algorithm"] = row.algorithm;
+  json["out_of_place"] = cell_json(row.out_of_place);
+  json["in_place"] = cell_json(row.in_place);
+  return json;
 }
 
 Json ranks_json(const World& world) {
@@ -67,6 +69,8 @@ std::string json_text(const World& world, const Options& options, const Comparis
                {"checks", options.checks},
                {"graph", options.graph},
                {"compared_with", comparison.name.empty() ? Json() : Json(comparison.name)}};
+  if (options.skew_us > 0) json["skew_us"] = options.skew_us;
+  if (options.misalign > 0) json["misalign"] = options.misalign;
   json["rows"] = Json::array();
   for (const Row& row : rows) json["rows"].push_back(row_json(row));
   json["wrong"] = options.checks == 0 ? Json() : Json(summary.wrong);

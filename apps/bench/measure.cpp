@@ -22,10 +22,22 @@ constexpr int trial_calls = 3;
 // Rounds alternate, so that disturbances of the machine affect both sides.
 constexpr int compare_rounds = 9;
 
+/// How long ranks wait before each call.
+struct Skew {
+  Skew(const Comm& world, const Options& options) {
+    if (world.size() == 1) return;
+    longest = std::chrono::duration<double, std::micro>(options.skew_us);
+    mine = longest * world.rank() / (world.size() - 1);
+  }
+  std::chrono::duration<double> longest{0};
+  std::chrono::duration<double> mine{0};
+};
+
 /// The timed unit: one call, or several in a graph.
 class Work {
  public:
-  Work(Device device, Call call, int in_graph) : device_(device), call_(std::move(call)) {
+  Work(Device device, Call call, int in_graph, Skew skew)
+      : device_(device), call_(std::move(call)), skew_(skew) {
     if (in_graph == 0) return;
     call_();  // the first call of a communicator may make connections, which cannot be captured
     calls_ = in_graph;
@@ -40,21 +52,26 @@ class Work {
     if (graph_) {
       for (int i = 0; i < times; ++i) graph_->launch();
     } else {
-      for (int i = 0; i < times; ++i) call_();
+      for (int i = 0; i < times; ++i) {
+        if (skew_.mine.count() > 0) spin(skew_.mine);
+        call_();
+      }
     }
     Stream::current(device_).synchronize();
   }
 
-  /// Per call, on the slowest rank.
+  /// Per call, on the slowest rank. The calls keep the ranks together, so each of them takes the
+  /// longest delay, which is subtracted, and the time after it.
   double seconds(const Comm& world, int times) const {
     world.barrier();
     const double mine = bench::seconds([&] { run(times); });
-    return world.allreduce(mine, ReduceOp::max) / times / calls_;
+    return world.allreduce(mine, ReduceOp::max) / times / calls_ - skew_.longest.count();
   }
 
  private:
   Device device_;
   Call call_;
+  Skew skew_;
   int calls_ = 1;
   std::optional<Graph> graph_;
 };
@@ -62,7 +79,7 @@ class Work {
 /// The number of calls in each of `rounds`; the same on all ranks.
 int calls_per_round(const Comm& world, const Options& options, const Work& work, int rounds) {
   if (options.iters) return *options.iters;
-  const double calls = target_seconds / work.seconds(world, trial_calls);
+  const double calls = target_seconds / (work.seconds(world, trial_calls) + options.skew_us * 1e-6);
   return static_cast<int>(std::clamp(calls, min_calls, max_calls) / rounds + 1);
 }
 
@@ -78,10 +95,11 @@ Cell compare(const Comm& world, const Work& ours, const Work& theirs, int calls,
 
 Cell time_calls(const Comm& world, const Options& options, const Raw* raw, const Where& at,
                 const Plan& plan, const Data& data, Form form) {
-  CallMemory memory(plan, data, form, world.device());
+  CallMemory memory(plan, data, form, world.device(), options.misalign);
   const Bound bound = plan.bind(world, memory.in(), memory.out());
+  const Skew skew(world, options);
   const double factor = options.what->factor(at.ranks);
-  const Work ours(world.device(), bound.run, options.graph);
+  const Work ours(world.device(), bound.run, options.graph, skew);
   ours.run(options.warmup);
 
   Call bare;
@@ -92,7 +110,7 @@ Cell time_calls(const Comm& world, const Options& options, const Raw* raw, const
     const int calls = calls_per_round(world, options, ours, 1);
     return make_cell(ours.seconds(world, calls), plan.bytes, factor);
   }
-  const Work theirs(world.device(), bare, options.graph);
+  const Work theirs(world.device(), bare, options.graph, skew);
   theirs.run(options.warmup);
   const int calls = calls_per_round(world, options, ours, compare_rounds);
   return compare(world, ours, theirs, calls, plan.bytes, factor);
@@ -101,9 +119,9 @@ Cell time_calls(const Comm& world, const Options& options, const Raw* raw, const
 /// Uses fresh memory, so that the result of an earlier call cannot pass for a correct one.
 index_t count_wrong(const Comm& world, const Options& options, const Plan& plan, const Data& data,
                     Form form) {
-  CallMemory memory(plan, data, form, world.device());
+  CallMemory memory(plan, data, form, world.device(), options.misalign);
   const Bound bound = plan.bind(world, memory.in(), memory.out());
-  const Work once(world.device(), bound.run, options.graph == 0 ? 0 : 1);
+  const Work once(world.device(), bound.run, options.graph == 0 ? 0 : 1, Skew(world, options));
   index_t wrong = 0;
   for (int check = 0; check < options.checks; ++check) {
     memory.prepare();

@@ -17,11 +17,12 @@ index_t bytes_needed(const Plan& plan, DType dtype, Form form) {
 
 }  // namespace
 
-Guarded::Guarded(index_t bytes, Device device) : buffer_(bytes + 2 * guard_bytes, device) {}
+Guarded::Guarded(index_t bytes, Device device, index_t misalign)
+    : front_(guard_bytes + misalign), buffer_(front_ + bytes + guard_bytes, device) {}
 
 void Guarded::write(std::span<const std::byte> contents) {
   std::vector<std::byte> all(static_cast<std::size_t>(buffer_.size()), guard_value);
-  std::copy(contents.begin(), contents.end(), all.begin() + guard_bytes);
+  std::copy(contents.begin(), contents.end(), all.begin() + front_);
   copy_bytes(buffer_.data(), buffer_.device(), all.data(), Device::cpu(), all.size());
 }
 
@@ -31,15 +32,18 @@ std::vector<std::byte> Guarded::copy_of(index_t first, index_t bytes) const {
   return copy;
 }
 
-std::vector<std::byte> Guarded::read() const { return copy_of(guard_bytes, bytes()); }
+std::vector<std::byte> Guarded::read() const { return copy_of(front_, bytes()); }
 
 index_t Guarded::damage(index_t element_bytes) const {
-  const std::vector<std::byte> intact(guard_bytes, guard_value);
-  return count_different(copy_of(0, guard_bytes), intact, element_bytes) +
-         count_different(copy_of(guard_bytes + bytes(), guard_bytes), intact, element_bytes);
+  const auto changed = [&](index_t first, index_t count) {
+    const std::vector<std::byte> intact(static_cast<std::size_t>(count), guard_value);
+    return count_different(copy_of(first, count), intact, element_bytes);
+  };
+  return changed(0, front_) + changed(front_ + bytes(), guard_bytes);
 }
 
-CallMemory::CallMemory(const Plan& plan, const Data& data, Form form, Device device)
+CallMemory::CallMemory(const Plan& plan, const Data& data, Form form, Device device,
+                       index_t misalign)
     : form_(form),
       dtype_(data.dtype()),
       device_(device),
@@ -49,8 +53,8 @@ CallMemory::CallMemory(const Plan& plan, const Data& data, Form form, Device dev
       out_count_(count_of(plan.out)),
       input_(data.make(plan.in)),
       expected_(data.make(plan.out)),
-      memory_(bytes_needed(plan, dtype_, form), device),
-      separate_input_(form == Form::in_place ? 0 : in_count_ * size_of(dtype_), device) {
+      memory_(bytes_needed(plan, dtype_, form), device, misalign),
+      separate_input_(form == Form::in_place ? 0 : in_count_ * size_of(dtype_), device, misalign) {
   prepare();
 }
 

@@ -14,10 +14,11 @@ class Guarded {
  public:
   static constexpr index_t guard_bytes = 256;
 
-  Guarded(index_t bytes, Device device);
+  /// Begins `misalign` bytes after an aligned address.
+  Guarded(index_t bytes, Device device, index_t misalign = 0);
 
-  std::byte* data() { return buffer_.data() + guard_bytes; }
-  index_t bytes() const { return buffer_.size() - 2 * guard_bytes; }
+  std::byte* data() { return buffer_.data() + front_; }
+  index_t bytes() const { return buffer_.size() - front_ - guard_bytes; }
   /// Sets the contents and the guards.
   void write(std::span<const std::byte> contents);
   std::vector<std::byte> read() const;
@@ -27,13 +28,14 @@ class Guarded {
  private:
   std::vector<std::byte> copy_of(index_t first, index_t bytes) const;
 
+  index_t front_;  // bytes of the guard before the data
   Buffer<std::byte> buffer_;
 };
 
 /// The buffers of one rank in one call, and their expected contents.
 class CallMemory {
  public:
-  CallMemory(const Plan& plan, const Data& data, Form form, Device device);
+  CallMemory(const Plan& plan, const Data& data, Form form, Device device, index_t misalign = 0);
 
   BufferRef in() { return memory(input_memory(), in_first_, in_count_); }
   BufferRef out() { return memory(memory_, out_first_, out_count_); }

@@ -15,6 +15,8 @@ namespace {
 constexpr int dtypes = 14;
 constexpr int ops = 8;
 constexpr int most_calls = 1'000'000'000;
+constexpr double most_skew_us = 1e6;
+constexpr index_t most_misalign = 4096;
 
 /// Finds the enumerator of this name among the first `count`.
 template <class Enum>
@@ -103,7 +105,27 @@ std::string footer() {
     }
     line += fmt::format(" {}", each.name);
   }
-  return text + line;
+  return text + line +
+         "\nor tune, which measures all algorithms of allreduce and writes a table for WEFT_TABLE";
+}
+
+/// The options of `tune` are those of allreduce with all algorithms.
+void check_tuning(const OptionTexts& texts, const Options& options) {
+  require(!texts.json.empty(), "bench: tune needs --json FILE, to which it writes the table");
+  require(texts.algorithm.empty(), "bench: tune measures all algorithms, without --algorithm");
+  require(texts.compare.empty(), "bench: tune has no --compare");
+  require(options.types.size() == 1, "bench: tune takes one --dtype and one --op");
+}
+
+void check_misalign(const Options& options) {
+  if (options.misalign == 0) return;
+  require(options.what->kind != Kind::halo && options.what->kind != Kind::redistribute,
+          "bench: --misalign: {} moves arrays, which are always aligned", options.what->name);
+  for (const auto& [dtype, op] : options.types) {
+    require(options.misalign % size_of(dtype) == 0,
+            "bench: --misalign {} is not a multiple of the {} bytes of {}", options.misalign,
+            size_of(dtype), to_string(dtype));
+  }
 }
 
 }  // namespace
@@ -119,7 +141,8 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
   app->footer(footer());
   app->add_option("--min", texts.min, "smallest message in bytes, or with K, M or G (default 8)")
       ->type_name("SIZE");
-  app->add_option("--max", texts.max, "largest message (default 32M)")->type_name("SIZE");
+  app->add_option("--max", texts.max, "largest message (default 32M, for tune 16M)")
+      ->type_name("SIZE");
   app->add_option("--factor", texts.factor, "ratio of each size to the one before (default 2)")
       ->type_name("N");
   app->add_option("--dtype", texts.dtypes, "element types such as f32,f64, or all (default f32)")
@@ -143,18 +166,35 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
                   "time launches of a graph of N calls (default 0: no graph)")
       ->type_name("N")
       ->check(CLI::Range(0, most_calls).description(""));
-  app->add_option("--json", texts.json, "also write the results to this file")->type_name("FILE");
+  app->add_option("--json", texts.json,
+                  "also write the results, or the table of tune, to this file")
+      ->type_name("FILE");
   app->add_option("--compare", texts.compare,
                   "raw: also time the bare call of the underlying library")
       ->type_name("WITH");
+  app->add_option("--algorithm", texts.algorithm,
+                  "of allreduce, instead of the one that the table chooses; all: one after another")
+      ->type_name("NAME");
+  app->add_option(
+         "--skew", texts.skew,
+         "before each call, rank r spins for US * r / (ranks - 1); US is subtracted from the times")
+      ->type_name("US")
+      ->check(CLI::Range(0.0, most_skew_us).description(""));
+  app->add_option("--misalign", texts.misalign,
+                  "begin buffers this many bytes after an aligned address (default 0)")
+      ->type_name("BYTES")
+      ->check(CLI::Range(index_t{0}, most_misalign).description(""));
   return app;
 }
 
 Options parse_options(const OptionTexts& texts) {
   Options options;
-  const Case& what = find_case(texts.what);
+  options.tunes = texts.what == "tune";
+  const Case& what = find_case(options.tunes ? "allreduce" : texts.what);
   options.what = &what;
-  options.sizes = sweep(parse_bytes(texts.min), parse_bytes(texts.max), texts.factor);
+  const std::string default_max = options.tunes ? "16M" : "32M";
+  options.sizes = sweep(parse_bytes(texts.min),
+                        parse_bytes(texts.max.empty() ? default_max : texts.max), texts.factor);
   require(texts.ops.empty() || what.reduces, "bench: {} has no --op, since it reduces nothing",
           what.name);
   require(texts.root.empty() || what.has_root, "bench: {} has no root", what.name);
@@ -170,6 +210,18 @@ Options parse_options(const OptionTexts& texts) {
   require(texts.compare.empty() || texts.compare == "raw", "bench: --compare {}: use raw",
           texts.compare);
   options.compares = !texts.compare.empty();
+  require(texts.algorithm.empty() || what.kind == Kind::allreduce,
+          "bench: {} has no --algorithm, only allreduce has", what.name);
+  options.algorithm = texts.algorithm;
+  if (options.tunes) {
+    check_tuning(texts, options);
+    options.algorithm = "all";
+  }
+  require(texts.skew == 0 || texts.graph == 0,
+          "bench: --skew delays single calls, so it cannot be used with --graph");
+  options.skew_us = texts.skew;
+  options.misalign = texts.misalign;
+  check_misalign(options);
   return options;
 }
 

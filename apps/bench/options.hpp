@@ -33,6 +33,14 @@ struct Options {
   int graph = 0;
   std::string json;
   bool compares = false;
+  /// Of allreduce: a name, "all", or empty for the table's choice.
+  std::string algorithm;
+  /// Measure to write a table.
+  bool tunes = false;
+  /// The delay of the last rank before each call, in microseconds.
+  double skew_us = 0;
+  /// The distance of buffers from an aligned address.
+  index_t misalign = 0;
 
   bool wants(Form form) const;
 };
@@ -41,7 +49,7 @@ struct Options {
 struct OptionTexts {
   std::string what;
   std::string min = "8";
-  std::string max = "32M";
+  std::string max;  // the default depends on `what`
   int factor = 2;
   std::vector<std::string> dtypes = {"f32"};
   std::vector<std::string> ops;
@@ -53,6 +61,9 @@ struct OptionTexts {
   int graph = 0;
   std::string json;
   std::string compare;
+  std::string algorithm;
+  double skew = 0;
+  index_t misalign = 0;
 };
 
 CLI::App* declare_options(CLI::App& weft, OptionTexts& texts);

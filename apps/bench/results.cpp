@@ -26,6 +26,13 @@ Summary summarize(const std::vector<Row>& rows) {
   return summary;
 }
 
+void keep_faster(std::optional<Cell>& cell, const std::optional<Cell>& other) {
+  if (!cell) return;
+  const index_t wrong = cell->wrong.value_or(0) + other->wrong.value_or(0);
+  if (other->time_us < cell->time_us) cell = other;
+  if (cell->wrong) cell->wrong = wrong;
+}
+
 Cell make_cell(double seconds, index_t bytes, double factor) {
   Cell cell;
   cell.time_us = seconds * 1e6;

@@ -3,6 +3,7 @@
 #include "bench/cases.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace weft::bench {
 
@@ -33,6 +34,8 @@ struct Row {
   std::optional<int> root;
   std::optional<Cell> out_of_place;
   std::optional<Cell> in_place;
+  /// Empty if the table has chosen it.
+  std::string_view algorithm;
 };
 
 /// The overhead over the bare call is reported in microseconds for messages below this size, and as
@@ -47,6 +50,9 @@ struct Summary {
   std::optional<double> worst_difference_small_us;
 };
 Summary summarize(const std::vector<Row>& rows);
+
+/// Merges another measurement of the same calls: the faster times, and all wrong values.
+void keep_faster(std::optional<Cell>& cell, const std::optional<Cell>& other);
 
 /// A cell without its check and comparison.
 Cell make_cell(double seconds, index_t bytes, double factor);

@@ -19,6 +19,14 @@ double seconds(F&& work, int repeats = 1) {
   return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
 }
 
+/// Returns after this time, without giving up the processor.
+inline void spin(std::chrono::duration<double> time) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  while (Clock::now() - start < time) {
+  }
+}
+
 /// The mean of the two middle values of an even number; 0 of none.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -1,33 +1,171 @@
 #include "comm/allreduce_table.hpp"
 
+#include "comm/allreduce_table_file.hpp"
+#include "comm/node_board.hpp"
+#include "comm/thread_team.hpp"
+#include "core/hash.hpp"
+
+#include <algorithm>
 #include <array>
-#include <limits>
+#include <tuple>
+#include <utility>
 
 namespace weft::detail {
 namespace {
 
-constexpr index_t unlimited = std::numeric_limits<index_t>::max();
+using enum AllreducePlace;
+using enum AllreduceAlgorithm;
 
-constexpr std::array<NodeAllreduce, 3> rows = {{
-    {"inline", true, NodeBoard::inline_bytes, &NodeBoard::allreduce_inline},
-    {"one_shot", true, unlimited, &NodeBoard::allreduce_one_shot},
-    {"two_shot", true, unlimited, &NodeBoard::allreduce_two_shot},
+bool always(const AllreduceQuery&) { return true; }
+
+template <index_t most>
+bool up_to(const AllreduceQuery& query) {
+  return query.bytes <= most;
+}
+
+constexpr bool in_rank_order = true;
+
+/// By place.
+constexpr std::array<AllreduceRow, 10> rows = {{
+    {thread, slots, "slots", in_rank_order, up_to<Slot::payload_bytes>},
+    {thread, slices, "slices", in_rank_order, always},
+    {process, in_line, "inline", in_rank_order, up_to<NodeBoard::inline_bytes>},
+    {process, one_shot, "one_shot", in_rank_order, always},
+    {process, two_shot, "two_shot", in_rank_order, always},
+    {process, beneath, "beneath", !in_rank_order, always},
+    {gpu, ll, "ll", in_rank_order, up_to<gpu_ll_bytes>},
+    {gpu, push, "push", in_rank_order, up_to<gpu_push_bytes>},
+    {gpu, pull, "pull", in_rank_order, always},
+    {gpu, two_shot, "two_shot", in_rank_order, always},
 }};
 
-/// Up to this size one shot is faster than two, by weft bench allreduce on 16 cores. In one shot,
-/// every rank reads the data of all others, so the limit falls with their number.
-index_t one_shot_limit(int ranks) {
-  if (ranks <= 2) return unlimited;
-  return (index_t{16} << 10) / ranks;
+constexpr index_t unlimited = AllreduceLimit::unlimited;
+constexpr index_t one_line = NodeBoard::inline_bytes;
+
+/// Set with weft bench allreduce: for processes on 16 cores, for GPUs on an H200 that the ranks
+/// share. Each place has limits from one rank on, which end with an algorithm that always applies.
+/// In one shot, every rank reads the data of all others, so its limit falls with their number, as
+/// 16 KiB / ranks.
+constexpr AllreduceLimit default_limits[] = {
+    {thread, 1, Slot::payload_bytes, slots},
+    {thread, 1, unlimited, slices},
+    {process, 1, one_line, in_line},
+    {process, 1, unlimited, one_shot},
+    {process, 3, one_line, in_line},
+    {process, 3, 5461, one_shot},
+    {process, 3, unlimited, two_shot},
+    {process, 4, one_line, in_line},
+    {process, 4, 4096, one_shot},
+    {process, 4, unlimited, two_shot},
+    {process, 6, one_line, in_line},
+    {process, 6, 2730, one_shot},
+    {process, 6, unlimited, two_shot},
+    {process, 8, one_line, in_line},
+    {process, 8, 2048, one_shot},
+    {process, 8, unlimited, two_shot},
+    {process, 16, one_line, in_line},
+    {process, 16, 1024, one_shot},
+    {process, 16, unlimited, two_shot},
+    {process, 32, one_line, in_line},
+    {process, 32, unlimited, two_shot},
+    {gpu, 1, 4 << 10, ll},
+    {gpu, 1, 512 << 10, push},
+    {gpu, 1, unlimited, two_shot},
+};
+
+/// The number of ranks whose limits apply to `ranks`; 0 if there are none.
+int nearest_ranks(std::span<const AllreduceLimit> limits, AllreducePlace place, int ranks) {
+  int nearest = 0;
+  for (const AllreduceLimit& limit : limits) {
+    if (limit.place == place && limit.ranks <= ranks) nearest = std::max(nearest, limit.ranks);
+  }
+  return nearest;
+}
+
+std::uint64_t hash_of(std::span<const AllreduceLimit> limits, ReduceOrder order) {
+  Hash hash;
+  hash.add(static_cast<int>(order));
+  for (const AllreduceLimit& limit : limits) {
+    hash.add(static_cast<int>(limit.place)).add(limit.ranks);
+    hash.add(limit.up_to).add(static_cast<int>(limit.algorithm));
+  }
+  return hash.value();
 }
 
 }  // namespace
 
-std::span<const NodeAllreduce> node_allreduces() { return rows; }
+std::string_view to_string(AllreducePlace place) {
+  switch (place) {
+    case thread: return "thread";
+    case process: return "process";
+    case gpu: break;
+  }
+  return "gpu";
+}
 
-const NodeAllreduce& choose_node_allreduce(int ranks, index_t bytes) {
-  if (bytes <= NodeBoard::inline_bytes) return rows[0];
-  return bytes <= one_shot_limit(ranks) ? rows[1] : rows[2];
+std::span<const AllreduceRow> allreduce_rows(AllreducePlace place) {
+  const auto of_place = [&](const AllreduceRow& row) { return row.place == place; };
+  const auto* first = std::find_if(rows.begin(), rows.end(), of_place);
+  return {first, std::find_if_not(first, rows.end(), of_place)};
+}
+
+const AllreduceRow* find_allreduce_row(AllreducePlace place, std::string_view name) {
+  for (const AllreduceRow& row : allreduce_rows(place)) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+const AllreduceRow& allreduce_row(AllreducePlace place, AllreduceAlgorithm algorithm) {
+  const auto of_place = allreduce_rows(place);
+  return *std::find_if(of_place.begin(), of_place.end(),
+                       [&](const AllreduceRow& row) { return row.algorithm == algorithm; });
+}
+
+std::string allreduce_names(AllreducePlace place) {
+  std::string names;
+  for (const AllreduceRow& row : allreduce_rows(place)) {
+    if (!names.empty()) names += ", ";
+    names += row.name;
+  }
+  return names;
+}
+
+AllreduceTable::AllreduceTable(std::vector<AllreduceLimit> limits, ReduceOrder order)
+    : limits_(std::move(limits)), order_(order) {
+  const auto key = [](const AllreduceLimit& limit) {
+    return std::tuple(limit.place, limit.ranks, limit.up_to);
+  };
+  std::stable_sort(limits_.begin(), limits_.end(),
+                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  hash_ = hash_of(limits_, order_);
+}
+
+AllreduceChoices AllreduceTable::choices(AllreducePlace place, int ranks) const {
+  AllreduceChoices choices;
+  const auto add = [&](std::span<const AllreduceLimit> limits) {
+    const int nearest = nearest_ranks(limits, place, ranks);
+    for (const AllreduceLimit& limit : limits) {
+      if (limit.place != place || limit.ranks != nearest) continue;
+      const AllreduceRow& row = allreduce_row(place, limit.algorithm);
+      if (row.suits(order_)) choices.entries_.push_back({limit.up_to, row.applies, row.algorithm});
+    }
+  };
+  add(limits_);
+  add(default_limits);
+  return choices;
+}
+
+const std::shared_ptr<const AllreduceTable>& allreduce_table() {
+  static const auto table = std::make_shared<const AllreduceTable>(
+      settings().table.empty() ? std::vector<AllreduceLimit>()
+                               : read_allreduce_limits(settings().table),
+      settings().order);
+  return table;
+}
+
+AllreduceAlgorithm choose_allreduce(AllreducePlace place, const AllreduceQuery& query) {
+  return allreduce_table()->choices(place, query.ranks).choose(query);
 }
 
 }  // namespace weft::detail

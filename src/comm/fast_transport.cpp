@@ -21,12 +21,25 @@ namespace {
 struct RankFacts {
   std::uint64_t host = 0;
   std::uint64_t allowed = 0;  // WEFT_FAST
+  std::uint64_t table = 0;    // hash; of WEFT_TABLE and WEFT_ORDER
+  std::uint64_t order = 0;    // WEFT_ORDER
 };
+
+void require_same_table(const std::vector<RankFacts>& ranks) {
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    if (ranks[rank].table == ranks[0].table) continue;
+    const bool same_order = ranks[rank].order == ranks[0].order;
+    throw AgreedError(fmt::format("{} differs between ranks 0 and {}; it must be the same",
+                                  same_order ? "WEFT_TABLE" : "WEFT_ORDER", rank));
+  }
+}
 
 class FastTransport final : public Transport {
  public:
   explicit FastTransport(std::shared_ptr<Transport> beneath)
-      : Transport(beneath->rank(), beneath->size()), beneath_(std::move(beneath)) {}
+      : Transport(beneath->rank(), beneath->size()),
+        beneath_(std::move(beneath)),
+        table_(allreduce_table()) {}
 
   std::string_view name() const override { return beneath_->name(); }
   bool accepts(Device device) const override { return beneath_->accepts(device); }
@@ -38,8 +51,12 @@ class FastTransport final : public Transport {
 
   Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override {
     if (mode == CallMode::blocking && in.where.host_accessible() && in.count > 0 && has_board()) {
-      allreduce_on_nodes(in, out, op);
-      return {};
+      const AllreduceAlgorithm algorithm =
+          choices_.choose({largest_host_, in.bytes(), in.dtype, op});
+      if (algorithm != AllreduceAlgorithm::beneath) {
+        allreduce_on_nodes(algorithm, in, out, op);
+        return {};
+      }
     }
     return beneath_->allreduce(in, out, op, mode);
   }
@@ -91,6 +108,15 @@ class FastTransport final : public Transport {
   }
   Transport& innermost() override { return beneath_->innermost(); }
 
+  std::optional<AllreduceTeam> allreduce_team() override {
+    if (!has_board()) return std::nullopt;
+    return AllreduceTeam{AllreducePlace::process, largest_host_};
+  }
+  void use_table(const std::shared_ptr<const AllreduceTable>& table) override {
+    table_ = table;
+    choices_ = table_->choices(AllreducePlace::process, largest_host_);
+  }
+
  private:
   /// Makes the board in the first call, which is collective.
   bool has_board() {
@@ -99,14 +125,19 @@ class FastTransport final : public Transport {
     return board_ != nullptr;
   }
   void open();
-  void allreduce_on_nodes(ConstBufferRef in, BufferRef out, ReduceOp op);
+  void allreduce_on_nodes(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
+                          ReduceOp op);
 
   std::shared_ptr<Transport> beneath_;
+  std::shared_ptr<const AllreduceTable> table_;
+  AllreduceChoices choices_;  // set with the board
   bool opened_ = false;
   /// The ranks on this host. Null if there are no two ranks on one host, or if they cannot share
   /// memory.
   std::unique_ptr<NodeBoard> board_;
-  int ranks_on_host_ = 1;
+  /// The number of ranks on the host that has most. All ranks know it, so they choose the same
+  /// algorithm where hosts have different numbers of ranks.
+  int largest_host_ = 1;
   bool one_host_ = true;
   /// The first ranks of all hosts, on these ranks only.
   std::shared_ptr<Transport> leaders_;
@@ -117,8 +148,11 @@ void FastTransport::open() {
   const int pretended = settings().node_ranks;
   const RankFacts mine = {
       .host = pretended > 0 ? static_cast<std::uint64_t>(rank() / pretended) : host_id(),
-      .allowed = settings().fast ? 1U : 0U};
+      .allowed = settings().fast ? 1U : 0U,
+      .table = table_->hash(),
+      .order = static_cast<std::uint64_t>(table_->order())};
   const std::vector<RankFacts> ranks = gather_objects(*beneath_, mine);
+  require_same_table(ranks);  // in every call, until a table is set that is the same
   opened_ = true;
   std::vector<int> members;
   std::vector<std::uint64_t> hosts;
@@ -128,12 +162,16 @@ void FastTransport::open() {
     hosts.push_back(each.host);
   }
   std::sort(hosts.begin(), hosts.end());
+  for (const std::uint64_t host : hosts) {
+    const auto [first, last] = std::equal_range(hosts.begin(), hosts.end(), host);
+    largest_host_ = std::max(largest_host_, static_cast<int>(last - first));
+  }
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   if (hosts.size() == ranks.size()) return;  // no two ranks share a host
 
-  ranks_on_host_ = static_cast<int>(members.size());
+  const int ranks_on_host = static_cast<int>(members.size());
   one_host_ = hosts.size() == 1;
-  auto made = SharedSegment::make(*beneath_, members, NodeBoard::bytes_for(ranks_on_host_));
+  auto made = SharedSegment::make(*beneath_, members, NodeBoard::bytes_for(ranks_on_host));
   if (made.segment == nullptr) return;
   const auto position =
       static_cast<int>(std::find(members.begin(), members.end(), rank()) - members.begin());
@@ -146,13 +184,14 @@ void FastTransport::open() {
                                  throw CommError(fmt::format("rank {}: {}", rank, reason));
                                }};
   if (!one_host_) leaders_ = beneath_->split(position == 0 ? 0 : -1, rank());
-  board_ = std::make_unique<NodeBoard>(std::move(made.segment), position, ranks_on_host_, waits);
+  board_ = std::make_unique<NodeBoard>(std::move(made.segment), position, ranks_on_host, waits);
+  use_table(table_);
 }
 
-void FastTransport::allreduce_on_nodes(ConstBufferRef in, BufferRef out, ReduceOp op) {
+void FastTransport::allreduce_on_nodes(AllreduceAlgorithm algorithm, ConstBufferRef in,
+                                       BufferRef out, ReduceOp op) {
   const CollectiveElsewhere call(*beneath_, CallKind::allreduce);
-  const NodeAllreduce& row = choose_node_allreduce(ranks_on_host_, in.bytes());
-  (board_.get()->*row.run)(in, out, op);
+  board_->allreduce(algorithm, in, out, op);
   if (one_host_) return;
   if (leaders_ != nullptr) leaders_->allreduce(out, out, op, CallMode::blocking);
   board_->broadcast(out);

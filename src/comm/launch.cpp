@@ -83,7 +83,10 @@ void prepare_cuda_for_waiting_kernels() {
 int start(int& argc, char** argv, const Program& program) {
   const Task task = find_task(environment);
   const auto& [read, body] = program;
-  std::string error = error_of([] { settings(); });
+  std::string error = error_of([] {
+    settings();
+    allreduce_table();
+  });
   if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   LaunchOptions options;
   try {

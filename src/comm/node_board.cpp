@@ -188,6 +188,15 @@ void NodeBoard::allreduce_two_shot(ConstBufferRef in, BufferRef out, ReduceOp op
   });
 }
 
+void NodeBoard::allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
+                          ReduceOp op) {
+  switch (algorithm) {
+    case AllreduceAlgorithm::in_line: return allreduce_inline(in, out, op);
+    case AllreduceAlgorithm::one_shot: return allreduce_one_shot(in, out, op);
+    default: return allreduce_two_shot(in, out, op);
+  }
+}
+
 void NodeBoard::broadcast(BufferRef data) {
   const std::uint64_t tag = Tag::of(CallKind::broadcast, data, ReduceOp::sum);
   for_each_chunk(data, [&](index_t first, index_t count) {

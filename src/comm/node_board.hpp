@@ -70,6 +70,9 @@ class NodeBoard {
   /// Every rank reduces one slice, and reads the other slices.
   void allreduce_two_shot(ConstBufferRef in, BufferRef out, ReduceOp op);
 
+  /// One of them; not `beneath`.
+  void allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out, ReduceOp op);
+
   /// From the first rank of the board.
   void broadcast(BufferRef data);
 

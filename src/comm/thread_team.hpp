@@ -42,13 +42,15 @@ inline constexpr std::uint64_t collective_depth = 8;
 /// Where a rank announces a collective. The number, and as much of the data as fits, share a cache
 /// line: a small allreduce costs one transfer per peer.
 struct alignas(64) Slot {
+  static constexpr index_t payload_bytes = 488;
+
   /// One more than the sequence number of the collective announced here.
   std::atomic<std::uint64_t> number{0};
   /// Number of collectives that the rank had worked through when it announced this one.
   std::uint64_t worked = 0;
   /// Must be equal on all ranks: see ThreadTransport::tag_of.
   std::uint64_t tag = 0;
-  std::array<std::byte, 488> payload;
+  std::array<std::byte, payload_bytes> payload;
   CollectiveCall call;
   /// For GPU memory, since kernels run after they are issued: the rank's memory is ready for its
   /// peers; the rank is done with theirs.

@@ -85,6 +85,7 @@ class ThreadTransport final : public Transport {
         siblings_(std::move(siblings)),
         board_(team_->board(rank)),
         oversubscribed_(team_->job->ranks() > available_cores()),
+        choices_(allreduce_table()->choices(AllreducePlace::thread, size())),
         expected_(static_cast<std::size_t>(size())),
         inputs_(static_cast<std::size_t>(size())),
         outputs_(static_cast<std::size_t>(size())) {
@@ -107,7 +108,11 @@ class ThreadTransport final : public Transport {
                  mode);
   }
   Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override {
-    return begin({.kind = CallKind::allreduce, .op = op, .in = in, .out = out}, in.bytes(), mode);
+    const bool eager =
+        in.where.host_accessible() &&
+        choices_.choose({size(), in.bytes(), in.dtype, op}) == AllreduceAlgorithm::slots;
+    return begin({.kind = CallKind::allreduce, .op = op, .eager = eager, .in = in, .out = out},
+                 mode);
   }
   Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) override {
     return begin({.kind = CallKind::reduce, .op = op, .root = root, .in = in, .out = out}, mode);
@@ -174,6 +179,12 @@ class ThreadTransport final : public Transport {
     if (job().stopped()) [[unlikely]]
       throw_failure();
   }
+  std::optional<AllreduceTeam> allreduce_team() override {
+    return AllreduceTeam{AllreducePlace::thread, size()};
+  }
+  void use_table(const std::shared_ptr<const AllreduceTable>& table) override {
+    choices_ = table->choices(AllreducePlace::thread, size());
+  }
   void abort(const std::string& reason) noexcept override { job().raise(job_rank(), reason); }
 
   ThreadJob& job() { return *team_->job; }
@@ -192,8 +203,7 @@ class ThreadTransport final : public Transport {
   Ticket begin(const CollectiveCall& call, CallMode mode);
   /// Announces a collective whose `bytes` of data go into the slot if they fit.
   Ticket begin(CollectiveCall call, index_t bytes, CallMode mode) {
-    call.eager =
-        call.in.where.host_accessible() && bytes <= static_cast<index_t>(sizeof(Slot::payload));
+    call.eager = call.in.where.host_accessible() && bytes <= Slot::payload_bytes;
     return begin(call, mode);
   }
 
@@ -248,6 +258,7 @@ class ThreadTransport final : public Transport {
   std::shared_ptr<RankTransports> siblings_;
   RankBoard& board_;
   bool oversubscribed_;
+  AllreduceChoices choices_;
 
   std::uint64_t announced_ = 0;
   std::uint64_t worked_ = 0;

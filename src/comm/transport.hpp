@@ -5,8 +5,11 @@
 #include <weft/comm/reduce_op.hpp>
 #include <weft/comm/stats.hpp>
 
+#include "comm/allreduce_table.hpp"
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -93,6 +96,12 @@ class Transport {
   virtual void abort(const std::string& reason) noexcept = 0;
   /// The same for a failure of another rank, which cannot tell.
   virtual void abort_for(int, const std::string& reason) noexcept { abort(reason); }
+
+  /// The ranks for which allreduces follow the table; none if the transport has one way only.
+  /// Collective.
+  virtual std::optional<AllreduceTeam> allreduce_team() { return std::nullopt; }
+  /// Replaces the table for later allreduces of this transport. Collective, with equal tables.
+  virtual void use_table(const std::shared_ptr<const AllreduceTable>&) {}
 
   // For a transport that wraps this one
   /// This rank begins a collective call outside of this transport and may wait in it.

@@ -65,6 +65,17 @@ int to_ranks(std::string_view name, std::string_view text) {
   return *ranks;
 }
 
+std::string to_file(std::string_view name, std::string_view text) {
+  if (text.empty()) refuse_value(name, "the name of a file", text);
+  return std::string(text);
+}
+
+ReduceOrder to_order(std::string_view name, std::string_view text) {
+  if (text == "rank") return ReduceOrder::by_rank;
+  if (text == "any") return ReduceOrder::arbitrary;
+  refuse_value(name, "rank or any", text);
+}
+
 CpuLevel to_level(std::string_view name, std::string_view text) {
   if (text == "v2") return CpuLevel::v2;
   if (text == "v3") return CpuLevel::v3;
@@ -100,7 +111,8 @@ constexpr Variable variables[] = {
      [](Settings& to, std::string_view name, std::string_view text) {
        to.timeout = to_seconds(name, text);
      }},
-    {"WEFT_DEVICE_COMM", "ROUTE", "route of GPU memory: auto (default), fast, nccl, mpi, staged, none",
+    {"WEFT_DEVICE_COMM", "ROUTE",
+     "route of GPU memory: auto (default), fast, nccl, mpi, staged, none",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.device_comm = to_route(name, text);
      }},
@@ -111,6 +123,14 @@ constexpr Variable variables[] = {
     {"WEFT_NODE_RANKS", "N", "for tests: as if each host had N ranks (default: ask the system)",
      [](Settings& to, std::string_view name, std::string_view text) {
        to.node_ranks = to_ranks(name, text);
+     }},
+    {"WEFT_TABLE", "FILE", "which algorithm an allreduce uses, as weft bench tune writes it",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.table = to_file(name, text);
+     }},
+    {"WEFT_ORDER", "rank|any", "any: allreduces need not add in the order of ranks (default rank)",
+     [](Settings& to, std::string_view name, std::string_view text) {
+       to.order = to_order(name, text);
      }},
     {"WEFT_GPUS", "N,N,...", "GPU of each rank of a host (default: in turn)",
      [](Settings& to, std::string_view name, std::string_view text) {

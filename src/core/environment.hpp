@@ -20,6 +20,9 @@ using Environment = std::function<const char*(const char*)>;
 /// The route of GPU memory that WEFT_DEVICE_COMM requests.
 enum class RouteRequest : std::int32_t { automatic, fast, nccl, mpi, staged, none };
 
+/// WEFT_ORDER: whether reductions must be computed in the order of the ranks.
+enum class ReduceOrder : std::int32_t { by_rank, arbitrary };
+
 /// The values of all variables.
 struct Settings {
   /// WEFT_CHECK
@@ -32,6 +35,10 @@ struct Settings {
   bool fast = true;
   /// WEFT_NODE_RANKS: treat consecutive ranks as hosts of this many ranks; 0: ask the system.
   int node_ranks = 0;
+  /// WEFT_TABLE: the file of the allreduce table; empty: the default table.
+  std::string table;
+  /// WEFT_ORDER
+  ReduceOrder order = ReduceOrder::by_rank;
   /// WEFT_GPUS: the GPU of each rank of a host. Empty: ranks take GPUs in turn.
   std::vector<int> gpus;
   /// WEFT_ISA. `any`: the highest level that is available.

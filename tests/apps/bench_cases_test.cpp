@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "bench/algorithms.hpp"
 #include "bench/options.hpp"
 #include "bench/results.hpp"
 #include "bench/timing.hpp"
@@ -98,7 +99,58 @@ TEST(BenchOptions, select_the_measured_forms) {
   EXPECT_FALSE(parse_options(texts).wants(Form::in_place));
 }
 
+TEST(BenchOptions, of_tune_are_those_of_allreduce) {
+  OptionTexts texts = texts_for("tune");
+  texts.json = "table.json";
+  const Options options = parse_options(texts);
+  EXPECT_EQ(options.what->name, "allreduce");
+  EXPECT_EQ(options.algorithm, "all");
+  EXPECT_EQ(options.sizes.front(), 8);
+  EXPECT_EQ(options.sizes.back(), 16 << 20);
+  EXPECT_EQ(parse_options(texts_for("allreduce")).sizes.back(), 32 << 20);
+}
+
 // Results
+
+Row timed_row(index_t bytes, std::string_view algorithm, double time_us) {
+  Row row;
+  row.bytes = bytes;
+  row.algorithm = algorithm;
+  row.out_of_place = make_cell(time_us * 1e-6, bytes, 1);
+  row.in_place = row.out_of_place;
+  return row;
+}
+
+TEST(BenchResults, become_limits) {
+  using detail::AllreduceAlgorithm;
+  using detail::AllreduceLimit;
+  const detail::AllreduceTeam team = {detail::AllreducePlace::process, 4};
+  const std::vector<Row> rows = {timed_row(8, "inline", 1),      timed_row(8, "one_shot", 2),
+                                 timed_row(8, "two_shot", 3),    timed_row(64, "inline", 1.5),
+                                 timed_row(64, "one_shot", 2),   timed_row(64, "two_shot", 3),
+                                 timed_row(512, "one_shot", 4),  timed_row(512, "two_shot", 3),
+                                 timed_row(4096, "one_shot", 9), timed_row(4096, "two_shot", 5)};
+  const std::vector<AllreduceLimit> expected = {
+      {team.place, 4, 64, AllreduceAlgorithm::in_line},
+      {team.place, 4, AllreduceLimit::unlimited, AllreduceAlgorithm::two_shot}};
+  EXPECT_EQ(tuned_limits(team, rows), expected);
+  EXPECT_EQ(limits_text(expected),
+            "# table of place process for 4 ranks:\n#   to 64      inline\n#   above      "
+            "two_shot\n");
+}
+
+TEST(BenchResults, of_several_rounds_keep_the_faster_time_and_all_wrong_values) {
+  std::optional<Cell> cell = make_cell(2e-6, 8, 1);
+  cell->wrong = 1;
+  std::optional<Cell> faster = make_cell(1e-6, 8, 1);
+  faster->wrong = 2;
+  keep_faster(cell, faster);
+  EXPECT_DOUBLE_EQ(cell->time_us, 1);
+  EXPECT_EQ(cell->wrong, 3);
+  keep_faster(cell, make_cell(5e-6, 8, 1));
+  EXPECT_DOUBLE_EQ(cell->time_us, 1);
+  EXPECT_EQ(cell->wrong, 3);
+}
 
 TEST(BenchResults, bandwidths_are_in_billions_of_bytes) {
   const Cell cell = make_cell(2e-3, 4'000'000, 1.5);

@@ -154,6 +154,19 @@ TEST(BenchCheck, detects_writes_beyond_both_ends) {
   EXPECT_EQ(memory.damage(4), 4);
 }
 
+TEST(BenchCheck, misaligned_memory_is_guarded) {
+  Guarded aligned(16, Device::cpu());
+  Guarded memory(16, Device::cpu(), 4);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned.data()) % 64, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % 64, 4U);
+  EXPECT_EQ(memory.bytes(), 16);
+  memory.write(std::vector<std::byte>(16, std::byte{5}));
+  EXPECT_EQ(memory.read(), std::vector<std::byte>(16, std::byte{5}));
+  EXPECT_EQ(memory.damage(4), 0);
+  memory.data()[-1] = memory.data()[16] = std::byte{0};
+  EXPECT_EQ(memory.damage(4), 2);
+}
+
 /// An allreduce of ten numbers on one rank of two.
 struct Example {
   Example() {

@@ -111,6 +111,22 @@ TEST(Program, reports_usage_errors_in_one_line) {
                           "bench allreduce --json --compare",
                           "bench reduce --root ''",
                           "bench allreduce --compare ''",
+                          "bench allreduce --algorithm dance --ranks 2",
+                          "bench allreduce --algorithm inline --ranks 2 --comm thread",
+                          "bench allreduce --algorithm slots --ranks 2 --min 1K",
+                          "bench allreduce --algorithm all --comm self",
+                          "bench reduce --algorithm slots",
+                          "bench allreduce --skew -1",
+                          "bench allreduce --skew 5 --graph 2",
+                          "bench allreduce --misalign 3",
+                          "bench allreduce --misalign -4",
+                          "bench allreduce --misalign 4 --dtype f32,f64",
+                          "bench halo --misalign 4",
+                          "bench tune",
+                          "bench tune --json x --algorithm slots",
+                          "bench tune --json x --compare raw",
+                          "bench tune --json x --dtype f32,f64",
+                          "bench tune --json x --comm self",
                           "selftest --shape 3,9,9",
                           "selftest --shape 8,8,x",
                           "selftest --shape 8,,8",
@@ -132,7 +148,8 @@ TEST(Program, does_not_take_the_next_argument_for_a_missing_value) {
       {"selftest", {"--shape", "--ranks", "--comm", "--device"}},
       {"bench reduce --max 8",
        {"--min", "--max", "--factor", "--dtype", "--op", "--root", "--iters", "--warmup", "--check",
-        "--in-place", "--graph", "--json", "--compare", "--ranks", "--comm", "--device"}}};
+        "--in-place", "--graph", "--json", "--compare", "--algorithm", "--skew", "--misalign",
+        "--ranks", "--comm", "--device"}}};
   for (const auto& [subcommand, options] : subcommands) {
     for (const std::string& option : options) {
       for (const char* next : {"", "8", "--help"}) {
@@ -364,6 +381,84 @@ TEST(Program, bench_writes_json_of_calls_with_one_form_and_no_op) {
   EXPECT_TRUE(row.at("op").is_null());
   EXPECT_TRUE(row.at("in_place").is_null());
   expect_consistent(row, row.at("out_of_place"), 0.5);
+}
+
+/// The values of one column, by the word at this position of each row.
+std::vector<std::string> column(const std::vector<std::vector<std::string>>& rows, std::size_t at) {
+  std::vector<std::string> values;
+  for (const auto& row : rows) values.push_back(row.at(at));
+  return values;
+}
+
+TEST(Program, bench_measures_single_algorithms) {
+  const std::string bench = "$W bench allreduce --ranks 3 --min 256 --max 1K --iters 2 ";
+  expect_right(bench + "--algorithm all");
+  const auto rows = rows_of(run(bench + "--algorithm all").output);
+  EXPECT_EQ(column(rows, 0), (std::vector<std::string>{"256", "256", "512", "1024"}));
+  EXPECT_EQ(column(rows, 5), (std::vector<std::string>{"slots", "slices", "slices", "slices"}));
+  const json one =
+      results_of("", "allreduce --ranks 2 --min 64 --max 64 --algorithm slices --iters 2");
+  ASSERT_EQ(one.at("rows").size(), 1U);
+  EXPECT_EQ(one.at("rows")[0].at("algorithm"), "slices");
+  EXPECT_FALSE(
+      results_of("", "allreduce --ranks 2 --max 8 --iters 1").at("rows")[0].contains("algorithm"));
+
+  const Ended unknown = run("$W bench allreduce --ranks 2 --algorithm two_shot");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.output, "place thread has slots, slices")) << unknown.output;
+  const Ended large = run("$W bench allreduce --ranks 2 --algorithm slots --min 1K --max 4K");
+  EXPECT_EQ(large.code, 2);
+  EXPECT_TRUE(contains(large.output, "slots applies to none of these sizes")) << large.output;
+}
+
+TEST(Program, bench_measures_single_algorithms_on_mpi) {
+  WEFT_SKIP_WITHOUT_MPI();
+  const std::string bench = "$W bench allreduce --min 128 --max 8K --factor 64 --iters 2 ";
+  const std::string job = mpiexec + " -n 3 " + bench + "--algorithm ";
+  expect_right(job + "all");
+  EXPECT_EQ(column(rows_of(run(job + "all").output), 5),
+            (std::vector<std::string>{"inline", "one_shot", "two_shot", "one_shot", "two_shot"}));
+  EXPECT_TRUE(contains(run(job + "beneath").output, "WEFT_ORDER=any allows it"));
+  expect_right("export WEFT_ORDER=any; " + job + "beneath");
+  EXPECT_TRUE(contains(run("export WEFT_FAST=0; " + job + "all").output, "one algorithm only"));
+}
+
+TEST(Program, bench_delays_ranks_and_misaligns_buffers) {
+  expect_right("$W bench allreduce --ranks 2 --max 2K --iters 2 --misalign 4 --algorithm all");
+  expect_right("$W bench all_gather --ranks 2 --max 2K --iters 2 --misalign 20 --skew 10");
+  // The delay of 20 ms is no part of the time.
+  const json results =
+      results_of("", "allreduce --ranks 2 --max 8 --iters 3 --skew 20000 --in-place no");
+  EXPECT_EQ(results.at("skew_us"), 20000);
+  const double time_us = results.at("rows")[0].at("out_of_place").at("time_us");
+  EXPECT_GT(time_us, 0);
+  EXPECT_LT(time_us, 15000);
+}
+
+TEST(Program, tune_writes_a_table_that_is_used) {
+  const std::string file = testing::TempDir() + "weft_program_test_table.json";
+  const Ended ended =
+      run(fmt::format("$W bench tune --ranks 2 --min 64 --max 4K --iters 20 --json '{}'", file));
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "# table of place thread for 2 ranks:")) << ended.output;
+  std::ifstream stream(file);
+  const json table = json::parse(stream);
+  EXPECT_EQ(table.at("format"), "weft allreduce table");
+  EXPECT_EQ(table.at("version"), 1);
+  const json& rows = table.at("rows");
+  ASSERT_FALSE(rows.empty());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].at("place"), "thread");
+    EXPECT_EQ(rows[i].at("ranks"), 2);
+    if (i == 0) continue;
+    EXPECT_NE(rows[i].at("algorithm"), rows[i - 1].at("algorithm"));
+    EXPECT_TRUE(rows[i].at("up_to").is_null() || rows[i].at("up_to") > rows[i - 1].at("up_to"));
+  }
+  EXPECT_TRUE(rows.back().at("up_to").is_null());
+  EXPECT_EQ(rows.back().at("algorithm"), "slices");  // the only one for the largest size
+  expect_right(
+      fmt::format("WEFT_TABLE='{}' $W bench allreduce --ranks 2 --max 4K --iters 2", file));
+  std::remove(file.c_str());
 }
 
 TEST(Program, bench_compares_with_bare_calls_of_mpi) {

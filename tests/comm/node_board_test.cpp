@@ -28,10 +28,20 @@
 namespace weft::test {
 namespace {
 
-using weft::detail::NodeAllreduce;
+using weft::detail::AllreducePlace;
+using weft::detail::AllreduceRow;
 using weft::detail::NodeArea;
 using weft::detail::NodeBoard;
 using weft::detail::SharedSegment;
+
+/// The algorithms that the board implements.
+std::vector<AllreduceRow> board_rows() {
+  std::vector<AllreduceRow> rows;
+  for (const AllreduceRow& row : weft::detail::allreduce_rows(AllreducePlace::process)) {
+    if (row.algorithm != weft::detail::AllreduceAlgorithm::beneath) rows.push_back(row);
+  }
+  return rows;
+}
 
 /// A board of all ranks of a communicator.
 std::unique_ptr<NodeBoard> make_board(const Comm& comm) {
@@ -100,7 +110,7 @@ T folded(ReduceOp op, int ranks, index_t i) {
 }
 
 template <class T>
-void expect_rank_order(NodeBoard& board, const NodeAllreduce& row, const Comm& comm, ReduceOp op,
+void expect_rank_order(NodeBoard& board, const AllreduceRow& row, const Comm& comm, ReduceOp op,
                        index_t count, bool in_place) {
   SCOPED_TRACE(testing::Message() << row.name << ", " << to_string(dtype_of<T>) << ", " << count);
   // One element after the start of the allocation: not aligned to more than the type.
@@ -109,7 +119,8 @@ void expect_rank_order(NodeBoard& board, const NodeAllreduce& row, const Comm& c
   for (index_t i = 0; i < count; ++i)
     in[static_cast<std::size_t>(i) + 1] = rough<T>(comm.rank(), i);
   T* const target = in_place ? in.data() + 1 : out.data() + 1;
-  (board.*row.run)(ConstBufferRef(in.data() + 1, count), BufferRef(target, count), op);
+  board.allreduce(row.algorithm, ConstBufferRef(in.data() + 1, count), BufferRef(target, count),
+                  op);
   std::vector<T> expected(static_cast<std::size_t>(count));
   for (index_t i = 0; i < count; ++i)
     expected[static_cast<std::size_t>(i)] = folded<T>(op, comm.size(), i);
@@ -123,11 +134,12 @@ TEST(NodeBoard, every_algorithm_keeps_the_order_of_ranks) {
       with_type(dtype, [&](auto example) {
         using T = decltype(example);
         constexpr index_t slab = NodeArea::slab_bytes / static_cast<index_t>(sizeof(T));
-        for (const NodeAllreduce& row : weft::detail::node_allreduces()) {
+        for (const AllreduceRow& row : board_rows()) {
           EXPECT_TRUE(row.keeps_rank_order);
           for (const index_t count : {index_t{1}, index_t{2}, index_t{7}, index_t{31},
                                       index_t{1000}, slab - 1, slab, slab + 1, 3 * slab + 17}) {
-            if (count * static_cast<index_t>(sizeof(T)) > row.limit) continue;
+            const index_t bytes = count * static_cast<index_t>(sizeof(T));
+            if (!row.applies({comm.size(), bytes, dtype, ReduceOp::sum})) continue;
             expect_rank_order<T>(*board, row, comm, ReduceOp::sum, count, count % 2 == 0);
           }
           if (has_op(dtype, ReduceOp::max)) {
@@ -142,13 +154,13 @@ TEST(NodeBoard, every_algorithm_keeps_the_order_of_ranks) {
 TEST(NodeBoard, algorithms_follow_each_other_without_a_pause) {
   on_ranks([](Comm comm) {
     const auto board = make_board(comm);
-    const auto rows = weft::detail::node_allreduces();
+    const auto rows = board_rows();
     std::vector<std::int64_t> data;
     for (int call = 0; call < 3000; ++call) {
-      const NodeAllreduce& row = rows[mixed(3, call) % rows.size()];
+      const AllreduceRow& row = rows[mixed(3, call) % rows.size()];
       const auto count = static_cast<index_t>(1 + mixed(4, call) % 60);
       data.assign(static_cast<std::size_t>(count), call + comm.rank());
-      (board.get()->*row.run)(data, data, ReduceOp::sum);
+      board->allreduce(row.algorithm, data, data, ReduceOp::sum);
       // Overwritten right after the call, while others may still be in it.
       const std::int64_t expected =
           std::int64_t{call} * comm.size() + std::int64_t{comm.size()} * (comm.size() - 1) / 2;
@@ -160,11 +172,11 @@ TEST(NodeBoard, algorithms_follow_each_other_without_a_pause) {
 TEST(NodeBoard, late_ranks_are_waited_for) {
   on_ranks([](Comm comm) {
     const auto board = make_board(comm);
-    for (const NodeAllreduce& row : weft::detail::node_allreduces()) {
+    for (const AllreduceRow& row : board_rows()) {
       for (int late = 0; late < comm.size(); ++late) {
         if (comm.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
         std::vector<float> data(100, 1.0F);
-        (board.get()->*row.run)(data, data, ReduceOp::sum);
+        board->allreduce(row.algorithm, data, data, ReduceOp::sum);
         EXPECT_EQ(data, std::vector<float>(100, static_cast<float>(comm.size())));
       }
     }
@@ -209,9 +221,9 @@ TEST(NodeBoard, generations_may_wrap_around) {
     const auto board = make_board(comm);
     board->skip_to_generation(~std::uint64_t{0} - 3);
     for (int call = 0; call < 10; ++call) {
-      for (const NodeAllreduce& row : weft::detail::node_allreduces()) {
+      for (const AllreduceRow& row : board_rows()) {
         std::vector<std::int32_t> data(50, call);
-        (board.get()->*row.run)(data, data, ReduceOp::sum);
+        board->allreduce(row.algorithm, data, data, ReduceOp::sum);
         ASSERT_EQ(data, std::vector<std::int32_t>(50, call * comm.size())) << row.name;
       }
     }

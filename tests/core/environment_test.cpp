@@ -38,6 +38,8 @@ TEST(Environment, has_defaults) {
   EXPECT_FALSE(settings.check);
   EXPECT_EQ(settings.timeout.count(), 300);
   EXPECT_EQ(settings.device_comm, RouteRequest::automatic);
+  EXPECT_TRUE(settings.table.empty());
+  EXPECT_EQ(settings.order, ReduceOrder::by_rank);
   EXPECT_TRUE(settings.gpus.empty());
   EXPECT_EQ(settings.isa, CpuLevel::any);
   EXPECT_FALSE(settings.quiet);
@@ -47,12 +49,17 @@ TEST(Environment, sets_every_value) {
   const Settings settings = parse({{"WEFT_CHECK", "1"},
                                    {"WEFT_TIMEOUT", "2.5"},
                                    {"WEFT_DEVICE_COMM", "staged"},
+                                   {"WEFT_TABLE", "some/table.json"},
+                                   {"WEFT_ORDER", "any"},
                                    {"WEFT_GPUS", "3,0,11"},
                                    {"WEFT_ISA", "v2"},
                                    {"WEFT_QUIET", "1"}});
   EXPECT_TRUE(settings.check);
   EXPECT_EQ(settings.timeout.count(), 2.5);
   EXPECT_EQ(settings.device_comm, RouteRequest::staged);
+  EXPECT_EQ(settings.table, "some/table.json");
+  EXPECT_EQ(settings.order, ReduceOrder::arbitrary);
+  EXPECT_EQ(parse({{"WEFT_ORDER", "rank"}}).order, ReduceOrder::by_rank);
   EXPECT_EQ(settings.gpus, (std::vector<int>{3, 0, 11}));
   EXPECT_EQ(settings.isa, CpuLevel::v2);
   EXPECT_TRUE(settings.quiet);
@@ -79,6 +86,8 @@ TEST(Environment, refuses_bad_values) {
       {"WEFT_TIMEOUT",
        {"", "soon", "0", "-1", "nan", "inf", "1e10", "1e999", "1e-999", "3s", "3 ", "0x10"}},
       {"WEFT_DEVICE_COMM", {"", "foo", "NCCL", "auto,nccl"}},
+      {"WEFT_TABLE", {""}},
+      {"WEFT_ORDER", {"", "ranks", "Any", "1"}},
       {"WEFT_GPUS", {"", "x", "0;1", "0,", ",0", "0,,1", "-1,0", "0,99999999999", "0, 1", "1.5"}}};
   for (const auto& [name, texts] : bad) {
     for (const std::string& text : texts) {
