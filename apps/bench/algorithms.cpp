@@ -24,7 +24,9 @@ detail::Transport& transport_of(const Comm& world) {
 std::optional<AllreduceTeam> team_of(const Comm& world) {
   const auto team = transport_of(world).allreduce_team();
   // Algorithms for host memory do not apply to a GPU that the same transport serves.
-  if (on_gpu(world) && team && team->place != detail::AllreducePlace::gpu) return std::nullopt;
+  const bool host_only = team && (team->place == detail::AllreducePlace::thread ||
+                                  team->place == detail::AllreducePlace::process);
+  if (on_gpu(world) && host_only) return std::nullopt;
   return team;
 }
 

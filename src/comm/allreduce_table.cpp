@@ -26,17 +26,20 @@ bool up_to(const AllreduceQuery& query) {
 constexpr bool in_rank_order = true;
 
 /// By place.
-constexpr std::array<AllreduceRow, 10> rows = {{
+constexpr std::array<AllreduceRow, 13> rows = {{
     {thread, slots, "slots", in_rank_order, up_to<Slot::payload_bytes>},
     {thread, slices, "slices", in_rank_order, always},
     {process, in_line, "inline", in_rank_order, up_to<NodeBoard::inline_bytes>},
     {process, one_shot, "one_shot", in_rank_order, always},
     {process, two_shot, "two_shot", in_rank_order, always},
     {process, beneath, "beneath", !in_rank_order, always},
-    {gpu, ll, "ll", in_rank_order, up_to<gpu_ll_bytes>},
-    {gpu, push, "push", in_rank_order, up_to<gpu_push_bytes>},
-    {gpu, pull, "pull", in_rank_order, always},
-    {gpu, two_shot, "two_shot", in_rank_order, always},
+    {gpu_thread, ll, "ll", in_rank_order, up_to<gpu_ll_bytes>},
+    {gpu_thread, push, "push", in_rank_order, always},
+    {gpu_thread, relay, "relay", in_rank_order, always},
+    {gpu_thread, two_shot, "two_shot", in_rank_order, always},
+    {gpu_process, ll, "ll", in_rank_order, up_to<gpu_ll_bytes>},
+    {gpu_process, push, "push", in_rank_order, always},
+    {gpu_process, relay, "relay", in_rank_order, always},
 }};
 
 constexpr index_t unlimited = AllreduceLimit::unlimited;
@@ -68,9 +71,14 @@ constexpr AllreduceLimit default_limits[] = {
     {process, 16, unlimited, two_shot},
     {process, 32, one_line, in_line},
     {process, 32, unlimited, two_shot},
-    {gpu, 1, 4 << 10, ll},
-    {gpu, 1, 512 << 10, push},
-    {gpu, 1, unlimited, two_shot},
+    {gpu_thread, 1, 4 << 10, ll},
+    {gpu_thread, 1, 512 << 10, push},
+    {gpu_thread, 1, unlimited, two_shot},
+    {gpu_process, 1, 4 << 10, ll},
+    {gpu_process, 1, unlimited, push},
+    {gpu_process, 3, 4 << 10, ll},
+    {gpu_process, 3, 512 << 10, push},
+    {gpu_process, 3, unlimited, relay},
 };
 
 /// The number of ranks whose limits apply to `ranks`; 0 if there are none.
@@ -98,9 +106,10 @@ std::string_view to_string(AllreducePlace place) {
   switch (place) {
     case thread: return "thread";
     case process: return "process";
-    case gpu: break;
+    case gpu_thread: return "gpu_thread";
+    case gpu_process: break;
   }
-  return "gpu";
+  return "gpu_process";
 }
 
 std::span<const AllreduceRow> allreduce_rows(AllreducePlace place) {

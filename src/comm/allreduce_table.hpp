@@ -24,8 +24,8 @@
 namespace weft::detail {
 
 /// Ranks that can reach into each other's memory: threads and processes of one host on host memory,
-/// and GPUs.
-enum class AllreducePlace : std::uint8_t { thread, process, gpu };
+/// and on the memory of a GPU that they share.
+enum class AllreducePlace : std::uint8_t { thread, process, gpu_thread, gpu_process };
 std::string_view to_string(AllreducePlace place);
 
 enum class AllreduceAlgorithm : std::uint8_t {
@@ -37,7 +37,7 @@ enum class AllreduceAlgorithm : std::uint8_t {
   beneath,
   ll,
   push,
-  pull,
+  relay,
 };
 
 /// A call, as all ranks know it.
@@ -73,9 +73,8 @@ const AllreduceRow& allreduce_row(AllreducePlace place, AllreduceAlgorithm algor
 /// "inline, one_shot, two_shot, beneath"
 std::string allreduce_names(AllreducePlace place);
 
-/// The largest data of the algorithms `ll` and `push` of place `gpu`.
+/// The largest data of the algorithm `ll` on GPUs.
 inline constexpr index_t gpu_ll_bytes = index_t{32} << 10;
-inline constexpr index_t gpu_push_bytes = index_t{1} << 20;
 
 /// In a place with at least this many ranks, `algorithm` is used up to `up_to` bytes.
 struct AllreduceLimit {

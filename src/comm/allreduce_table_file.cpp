@@ -55,11 +55,12 @@ index_t number_of(const Json& value, const std::string& what, index_t most,
 }
 
 AllreducePlace place_of(const Json& value, const std::string& row) {
-  for (const AllreducePlace place :
-       {AllreducePlace::thread, AllreducePlace::process, AllreducePlace::gpu}) {
+  for (const AllreducePlace place : {AllreducePlace::thread, AllreducePlace::process,
+                                     AllreducePlace::gpu_thread, AllreducePlace::gpu_process}) {
     if (value == to_string(place)) return place;
   }
-  refuse("{}: place must be thread, process or gpu, got {}", row, quoted(value));
+  refuse("{}: place must be thread, process, gpu_thread or gpu_process, got {}", row,
+         quoted(value));
 }
 
 AllreduceLimit limit_of(const Json& json, const std::string& row) {

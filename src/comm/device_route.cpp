@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 
+#include "comm/allreduce_table.hpp"
 #include "comm/comm_state.hpp"
 #include "comm/fast_gpu_transport.hpp"
 #include "comm/gather_objects.hpp"
@@ -64,6 +65,9 @@ std::string fast_error(std::string_view host, std::span<const RouteFacts> ranks)
                        max_fast_ranks);
   }
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].table != ranks[0].table) {
+      return fmt::format("WEFT_TABLE or WEFT_ORDER differs between ranks 0 and {}", rank);
+    }
     if (ranks[rank].fast_allowed == 0) return fmt::format("WEFT_FAST=0 on rank {}", rank);
     // To load a kernel, CUDA waits for those that run in this process, and they for this rank.
     if (host == "thread" && ranks[rank].loads_lazily != 0) {
@@ -145,6 +149,7 @@ RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
   facts.host = host_id();
   facts.request = settings().device_comm;
   facts.fast_allowed = settings().fast ? 1 : 0;
+  facts.table = allreduce_table()->hash();
 #ifdef WEFT_WITH_CUDA
   facts.gpu = cuda_gpu_id(device);
   facts.loads_lazily = cuda_loads_lazily() ? 1 : 0;

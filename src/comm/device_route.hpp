@@ -17,6 +17,7 @@ namespace weft::detail {
 struct RouteFacts {
   std::uint64_t host = 0;
   std::uint64_t gpu = 0;          // identifies the GPU in all processes
+  std::uint64_t table = 0;        // AllreduceTable::hash()
   std::int32_t nccl_version = 0;  // as NCCL numbers them: 22809 is 2.28.9; 0 is none
   std::int32_t cuda_aware_mpi = 0;
   RouteRequest request = RouteRequest::automatic;

@@ -4,6 +4,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
 
+#include "comm/allreduce_table.hpp"
 #include "comm/gpu_board.hpp"
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,7 +82,9 @@ class FastGpuTransport final : public Transport, private WaitGuard {
         stream_(Stream::current(device)),
         messages_(GpuBoard::Channel::messages, device),
         collectives_(GpuBoard::Channel::collectives, device),
-        self_(make_self_transport()) {}
+        self_(make_self_transport()) {
+    use_table(allreduce_table());
+  }
   ~FastGpuTransport() override { drain(); }
 
   std::string_view name() const override { return host_->name(); }
@@ -118,6 +122,10 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   bool test(const Ticket& ticket) override;
   void wait(const Ticket& ticket) override;
   void abandon(const Ticket& ticket) noexcept override;
+  std::optional<AllreduceTeam> allreduce_team() override { return AllreduceTeam{place(), size()}; }
+  void use_table(const std::shared_ptr<const AllreduceTable>& table) override {
+    choices_ = table->choices(place(), size());
+  }
   void throw_if_failed() override { host_->throw_if_failed(); }
   void abort(const std::string&) noexcept override {
     if (board_ != nullptr) board_->abort();
@@ -126,6 +134,9 @@ class FastGpuTransport final : public Transport, private WaitGuard {
  private:
   enum TicketKind : std::int32_t { of_messages, of_collectives, to_self };
 
+  AllreducePlace place() const {
+    return one_process_ ? AllreducePlace::gpu_thread : AllreducePlace::gpu_process;
+  }
   GpuBoard& board() {
     if (board_ == nullptr) [[unlikely]]
       make_board();
@@ -152,6 +163,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   std::shared_ptr<Transport> host_;
   Device device_;
   bool one_process_;
+  AllreduceChoices choices_;
   Stream stream_;  // of the last call
   Event moved_;
   Channel messages_;
@@ -374,7 +386,9 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
   flush();
   if (in.count == 0) return {};
   if (GpuBoard::can_reduce(in.dtype, op)) {
-    board().allreduce(in, out, stream().handle());
+    const AllreduceAlgorithm algorithm =
+        choices_.choose({.ranks = size(), .bytes = in.bytes(), .dtype = in.dtype, .op = op});
+    board().allreduce(algorithm, in, out, stream().handle());
     return {};
   }
   rows_.make_even(size(), in.count);

@@ -3,6 +3,7 @@
 // Collectives and messages by kernels that reach into the memory of other ranks. Calls are issued
 // to a stream and return at once; nothing in them depends on the host, so they can be captured.
 
+#include "comm/allreduce_table.hpp"
 #include "comm/transport.hpp"
 
 #include <memory>
@@ -25,7 +26,8 @@ class GpuBoard {
   /// A kernel reduces these elements while they travel.
   static bool can_reduce(DType dtype, ReduceOp op);
   /// The result is the op over the ranks in order. In place or not.
-  virtual void allreduce(ConstBufferRef in, BufferRef out, void* stream) = 0;
+  virtual void allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
+                         void* stream) = 0;
 
   struct Message {
     void* data = nullptr;

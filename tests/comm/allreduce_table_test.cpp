@@ -58,10 +58,14 @@ TEST(AllreduceTable, has_default_limits) {
       {process, 16, 1024, one_shot},
       {process, 1000, 496, in_line},
       {process, 1000, 497, two_shot},
-      {gpu, 2, 4096, ll},
-      {gpu, 2, 4097, push},
-      {gpu, 16, 512 << 10, push},
-      {gpu, 16, (512 << 10) + 1, two_shot},
+      {gpu_thread, 2, 4096, ll},
+      {gpu_thread, 2, 4097, push},
+      {gpu_thread, 16, 512 << 10, push},
+      {gpu_thread, 16, (512 << 10) + 1, two_shot},
+      {gpu_process, 2, 4096, ll},
+      {gpu_process, 2, 64 << 20, push},
+      {gpu_process, 4, 512 << 10, push},
+      {gpu_process, 4, (512 << 10) + 1, relay},
   };
   for (const Expected& each : expected) {
     EXPECT_EQ(choose(table, each.place, each.ranks, each.bytes), each.algorithm)
@@ -133,10 +137,10 @@ TEST(AllreduceTable, has_a_hash_of_all_that_determines_the_choice) {
 TEST(AllreduceTable, finds_algorithms_by_place_and_name) {
   EXPECT_EQ(allreduce_names(thread), "slots, slices");
   EXPECT_EQ(allreduce_names(process), "inline, one_shot, two_shot, beneath");
-  EXPECT_EQ(allreduce_names(gpu), "ll, push, pull, two_shot");
+  EXPECT_EQ(allreduce_names(gpu_thread), "ll, push, relay, two_shot");
   EXPECT_EQ(find_allreduce_row(process, "slots"), nullptr);
-  EXPECT_EQ(find_allreduce_row(gpu, "two_shot")->place, gpu);
-  EXPECT_EQ(choose_allreduce(gpu, {.ranks = 2, .bytes = 8}), ll);
+  EXPECT_EQ(find_allreduce_row(gpu_thread, "two_shot")->place, gpu_thread);
+  EXPECT_EQ(choose_allreduce(gpu_thread, {.ranks = 2, .bytes = 8}), ll);
 }
 
 // Files
@@ -158,8 +162,8 @@ TEST(AllreduceTableFile, is_read) {
 TEST(AllreduceTableFile, is_read_as_it_was_written) {
   const std::vector<AllreduceLimit> limits = {{process, 2, 496, in_line},
                                               {process, 2, unlimited, beneath},
-                                              {gpu, 8, 4096, ll},
-                                              {gpu, 8, unlimited, two_shot}};
+                                              {gpu_thread, 8, 4096, ll},
+                                              {gpu_thread, 8, unlimited, two_shot}};
   EXPECT_EQ(parse_allreduce_limits(allreduce_limits_text(limits)), limits);
   EXPECT_TRUE(parse_allreduce_limits(allreduce_limits_text({})).empty());
 }
@@ -202,13 +206,13 @@ TEST(AllreduceTableFile, is_refused_with_the_row_and_what_is_allowed) {
            R"({"place": "process", "ranks": 2, "up_to": 1, "algorithm": "inline", "x\n": 1})"),
        "row 2 has an unknown field 'x\\x0a'; it must have place, ranks, up_to, algorithm"},
       {second_row(R"({"place": "moon", "ranks": 2, "up_to": 1, "algorithm": "inline"})"),
-       R"(row 2: place must be thread, process or gpu, got "moon")"},
+       R"(row 2: place must be thread, process, gpu_thread or gpu_process, got "moon")"},
       {second_row(R"({"place": 1, "ranks": 2, "up_to": 1, "algorithm": "inline"})"),
-       "row 2: place must be thread, process or gpu, got 1"},
+       "row 2: place must be thread, process, gpu_thread or gpu_process, got 1"},
       {second_row(R"({"place": "thread", "ranks": 2, "up_to": 1, "algorithm": "inline"})"),
        "row 2: algorithm must be one of slots, slices for place thread, got \"inline\""},
-      {second_row(R"({"place": "gpu", "ranks": 2, "up_to": 1, "algorithm": null})"),
-       "row 2: algorithm must be one of ll, push, pull, two_shot for place gpu, got null"},
+      {second_row(R"({"place": "gpu_process", "ranks": 2, "up_to": 1, "algorithm": null})"),
+       "row 2: algorithm must be one of ll, push, relay for place gpu_process, got null"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(complaint(text).substr(0, expected.size()), expected) << text;

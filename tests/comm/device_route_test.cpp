@@ -194,6 +194,9 @@ TEST(DeviceRoute, refuses_impossible_requests) {
   auto forbidden = asking(on_gpus({0, 0}), RouteRequest::fast);
   forbidden[1].fast_allowed = 0;
   expect_refused("thread", forbidden, {"WEFT_FAST=0 on rank 1"});
+  auto differing = asking(on_gpus({0, 0, 0}), RouteRequest::fast);
+  differing[2].table = 7;
+  expect_refused("mpi", differing, {"WEFT_TABLE", "ranks 0 and 2"});
   const std::vector<int> many(17, 0);
   expect_refused("thread", asking(on_gpus(many), RouteRequest::fast), {"17 ranks", "at most 16"});
   auto old = asking(on_gpus({0, 1}), RouteRequest::nccl);

@@ -82,7 +82,7 @@ template <class T>
 T rough(int rank, index_t i) {
   const std::uint64_t random = mixed(rank, i);
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(random);
+    return static_cast<T>(static_cast<T>(random) / 16);  // sums of 16 ranks do not overflow
   } else if constexpr (detail::IsComplex<T>::value) {
     using R = typename T::value_type;
     return {rough<R>(rank, i), rough<R>(rank + 50, i)};

@@ -128,7 +128,7 @@ TEST(KilledSolver, resumes_with_mpi) {
   if (std::getenv("WEFT_TEST_COMM") != nullptr) GTEST_SKIP() << "runs once, in its own process";
   WEFT_SKIP_WITHOUT_MPI();
   in_folder(Comm::self(), [&](const std::string& folder) {
-    expect_survives(Victim(std::string(WEFT_MPIEXEC) + " -n 2", folder), 2, 3);
+    expect_survives(Victim(fmt::format("{} -n 2", WEFT_MPIEXEC), folder), 2, 3);
   });
 }
 

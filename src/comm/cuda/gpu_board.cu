@@ -22,7 +22,7 @@ void check(cudaError_t code, const char* call) {
   }
 }
 
-constexpr std::size_t ll_bytes = 32 << 10;
+constexpr std::size_t ll_bytes = gpu_ll_bytes;
 
 /// Between threads, large data need not be pushed. Between processes it goes through the slabs in
 /// chunks, and chunks take longer than their bytes: a slab has about 32 MiB.
@@ -52,6 +52,15 @@ void with_sum_type(DType dtype, index_t count, F f) {
   }
 }
 
+fast::Algorithm kernel_for(AllreduceAlgorithm algorithm) {
+  switch (algorithm) {
+    case AllreduceAlgorithm::ll: return fast::Algorithm::ll;
+    case AllreduceAlgorithm::push: return fast::Algorithm::push;
+    case AllreduceAlgorithm::relay: return fast::Algorithm::relay;
+    default: return fast::Algorithm::two_shot;
+  }
+}
+
 class CudaBoard final : public GpuBoard {
  public:
   CudaBoard(Transport& host, Device device, bool one_process)
@@ -59,8 +68,7 @@ class CudaBoard final : public GpuBoard {
         slabs_(PeerMemory::make(
             host, device,
             fast::slab_bytes(host.size(), ll_bytes, push_bytes_for(host.size(), one_process)))),
-        status_(sizeof(std::uint32_t)),
-        one_process_(one_process) {
+        status_(sizeof(std::uint32_t)) {
     team_.rank = host.rank();
     team_.ranks = host.size();
     for (int peer = 0; peer < host.size(); ++peer) {
@@ -92,12 +100,13 @@ class CudaBoard final : public GpuBoard {
     slabs_->leak();
   }
 
-  void allreduce(ConstBufferRef in, BufferRef out, void* stream) override {
+  void allreduce(AllreduceAlgorithm chosen, ConstBufferRef in, BufferRef out,
+                 void* stream) override {
+    const fast::Algorithm algorithm = kernel_for(chosen);
     with_sum_type(in.dtype, in.count, [&](auto example, index_t count) {
       using T = decltype(example);
       const auto elements = static_cast<std::size_t>(count);
       const std::size_t packs = fast::pack_count<T>(elements);
-      const fast::Algorithm algorithm = choose(16 * packs);
       const bool in_slices =
           algorithm == fast::Algorithm::two_shot || algorithm == fast::Algorithm::relay;
       const std::size_t shares = in_slices ? static_cast<std::size_t>(team_.ranks) : 1;
@@ -127,19 +136,9 @@ class CudaBoard final : public GpuBoard {
   }
 
  private:
-  /// Set with weft bench allreduce on an H200 that the ranks share.
-  fast::Algorithm choose(std::size_t bytes) const {
-    if (bytes <= 4096) return fast::Algorithm::ll;
-    if (bytes <= std::size_t{512} << 10) return fast::Algorithm::push;
-    if (one_process_) return fast::Algorithm::two_shot;
-    // Other processes cannot access the data, only slabs.
-    return team_.ranks == 2 ? fast::Algorithm::push : fast::Algorithm::relay;
-  }
-
   std::unique_ptr<PeerMemory> flags_;
   std::unique_ptr<PeerMemory> slabs_;
   PinnedBuffer status_;
-  bool one_process_;
   fast::Team team_;
   int resident_;
   // Kept so that calls do not allocate.
