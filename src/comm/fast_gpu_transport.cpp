@@ -34,6 +34,7 @@ class Channel {
   }
   bool is_empty() const { return sends_.empty() && recvs_.empty(); }
 
+  const Stream& stream() const { return stream_; }
   /// The number of the next issue.
   std::uint64_t next() const { return issued_ + 1; }
   std::uint64_t last() const { return issued_; }
@@ -214,12 +215,13 @@ const Stream& FastGpuTransport::stream() {
 void FastGpuTransport::drain() noexcept {
   if (board_ == nullptr) return;
   try {
-    stream_.wait(messages_.end(messages_.last()));
-    stream_.wait(collectives_.end(collectives_.last()));
-    moved_.record(stream_);
-    Waiter waiter(true);
-    while (!moved_.passed()) {
-      if (waiter.pause()) check(waiter.waited());
+    // Not by the ends of issues: they may have been captured.
+    for (const Stream& stream : {stream_, messages_.stream(), collectives_.stream()}) {
+      moved_.record(stream);
+      Waiter waiter(true);
+      while (!moved_.passed()) {
+        if (waiter.pause()) check(waiter.waited());
+      }
     }
   } catch (const std::exception&) {
     board_->abort();  // a rank or the GPU has failed: the memory must not be used again
