@@ -12,6 +12,7 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -204,7 +205,7 @@ std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std
 
 PeerMemory::~PeerMemory() {
   if (leaked_) {
-    static_cast<void>(new Buffer<std::byte>(std::move(pooled_)));
+    static_cast<void>(new (std::nothrow) Buffer<std::byte>(std::move(pooled_)));
   } else if (exported_ != nullptr) {
     ExportHeap::instance().give_back(device_, bytes_, exported_);
   }
