@@ -173,8 +173,4 @@ const std::shared_ptr<const AllreduceTable>& allreduce_table() {
   return table;
 }
 
-AllreduceAlgorithm choose_allreduce(AllreducePlace place, const AllreduceQuery& query) {
-  return allreduce_table()->choices(place, query.ranks).choose(query);
-}
-
 }  // namespace weft::detail

@@ -129,9 +129,6 @@ class AllreduceTable {
 /// while the file is wrong; `launch` makes the first call.
 const std::shared_ptr<const AllreduceTable>& allreduce_table();
 
-/// The algorithm by the table of this process. For many calls, keep the AllreduceChoices.
-AllreduceAlgorithm choose_allreduce(AllreducePlace place, const AllreduceQuery& query);
-
 /// The ranks among which a transport chooses by the table.
 struct AllreduceTeam {
   AllreducePlace place = AllreducePlace::thread;

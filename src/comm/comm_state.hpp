@@ -45,7 +45,8 @@ struct PendingCall {
 /// The state that the copies of one Comm share.
 struct CommState {
   std::shared_ptr<Transport> transport;
-  /// The transport for this rank's GPU memory: the same, NCCL, or null if it is staged.
+  /// The transport for this rank's GPU memory: the same, NCCL, that of the
+  /// route "fast", or null if it is staged.
   std::shared_ptr<Transport> gpu_transport;
   std::vector<std::shared_ptr<Transport>> retired;  // earlier ones
   std::optional<Device> gpu;                        // set by Comm::on

@@ -9,7 +9,7 @@
 #include "comm/launch_checks.hpp"
 #include "comm/reduction_kernels.hpp"
 #include "comm/self_transport.hpp"
-#include "core/cuda_device.hpp"
+#include "core/cuda_info.hpp"
 #ifdef WEFT_WITH_MPI
 #include "comm/mpi_library.hpp"
 #endif

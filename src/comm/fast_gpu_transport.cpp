@@ -6,12 +6,12 @@
 
 #include "comm/allreduce_table.hpp"
 #include "comm/gpu_board.hpp"
+#include "comm/gpu_channel.hpp"
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
 #include "comm/waiter.hpp"
 #include "core/cuda_device.hpp"
 
-#include <array>
 #include <exception>
 #include <optional>
 #include <string>
@@ -20,71 +20,6 @@
 
 namespace weft::detail {
 namespace {
-
-/// Messages in one direction that are issued together, and run on a stream of their own.
-class Lane {
- public:
-  explicit Lane(Device device) : stream_(Stream::make(device)) {}
-
-  void add(GpuBoard::Message message) {
-    if (message.bytes > 0) messages_.push_back(message);
-  }
-  bool is_empty() const { return messages_.empty(); }
-  const Stream& stream() const { return stream_; }
-
-  /// The numbers of the next and of the last issue.
-  std::uint64_t next() const { return issued_ + 1; }
-  std::uint64_t last() const { return issued_; }
-  /// Calls launch(messages) for those added, after the work on `caller`.
-  template <class Launch>
-  void issue(const Stream& caller, Launch launch);
-  /// The end of one of the latest issues.
-  const Event& end(std::uint64_t number) const { return ends_[number % ends_.size()]; }
-
- private:
-  Stream stream_;
-  std::vector<GpuBoard::Message> messages_;
-  Event begin_;
-  std::uint64_t issued_ = 0;
-  std::array<Event, 64> ends_;
-};
-
-template <class Launch>
-void Lane::issue(const Stream& caller, Launch launch) {
-  if (is_empty()) return;
-  begin_.record(caller);
-  stream_.wait(begin_);
-  try {
-    launch(messages_);
-  } catch (...) {
-    messages_.clear();  // the caller may release the memory
-    throw;
-  }
-  messages_.clear();
-  ends_[++issued_ % ends_.size()].record(stream_);
-}
-
-/// Messages that match each other, apart from those of other channels.
-struct Channel {
-  Channel(GpuBoard::Channel of, Device device) : kind(of), sends(device), recvs(device) {}
-
-  void send(ConstBufferRef data, int to) {
-    sends.add({const_cast<void*>(data.data), data.bytes(), to});
-  }
-  void recv(BufferRef data, int from) { recvs.add({data.data, data.bytes(), from}); }
-  void issue(GpuBoard& board, const Stream& caller) {
-    sends.issue(caller, [&](const auto& messages) {
-      board.send(kind, messages, caller.handle(), sends.stream().handle());
-    });
-    recvs.issue(caller, [&](const auto& messages) {
-      board.receive(kind, messages, recvs.stream().handle());
-    });
-  }
-
-  GpuBoard::Channel kind;
-  Lane sends;
-  Lane recvs;
-};
 
 /// Reductions run on this thread's stream. Messages, and collectives that consist of them, run on
 /// streams of their own, so that they overlap with other work, and sends, receives and collectives
@@ -156,6 +91,10 @@ class FastGpuTransport final : public Transport, private WaitGuard {
 
  private:
   enum TicketKind : std::int32_t { of_sends, of_recvs, of_collectives, to_self };
+  static Ticket of_self(Ticket ticket) {
+    ticket.kind = to_self;
+    return ticket;
+  }
 
   AllreducePlace place() const {
     return one_process_ ? AllreducePlace::gpu_thread : AllreducePlace::gpu_process;
@@ -183,8 +122,8 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   AllreduceChoices choices_;
   Stream stream_;  // of the last call
   Event moved_;
-  Channel messages_;
-  Channel collectives_;
+  GpuChannel messages_;
+  GpuChannel collectives_;
   std::shared_ptr<Transport> self_;  // messages to this rank itself
   std::unique_ptr<GpuBoard> board_;
   Buffer<std::byte> scratch_;
@@ -282,22 +221,14 @@ void FastGpuTransport::abandon(const Ticket&) noexcept {
 // each of them complete before the next.
 
 Ticket FastGpuTransport::send(ConstBufferRef data, int to) {
-  if (to == rank()) {
-    Ticket ticket = self_->send(data, 0);
-    ticket.kind = to_self;
-    return ticket;
-  }
+  if (to == rank()) return of_self(self_->send(data, 0));
   if (data.count == 0) return {};
   messages_.send(data, to);
   return {.kind = of_sends, .peer = 0, .id = messages_.sends.next()};
 }
 
 Ticket FastGpuTransport::recv(BufferRef data, int from) {
-  if (from == rank()) {
-    Ticket ticket = self_->recv(data, 0);
-    ticket.kind = to_self;
-    return ticket;
-  }
+  if (from == rank()) return of_self(self_->recv(data, 0));
   if (data.count == 0) return {};
   messages_.recv(data, from);
   return {.kind = of_recvs, .peer = 0, .id = messages_.recvs.next()};

@@ -15,10 +15,6 @@
 namespace weft::detail {
 
 int cuda_device_count();
-/// Identifies a GPU of a host in all processes, whatever its ordinal there.
-std::uint64_t cuda_gpu_id(Device device);
-/// Kernels are loaded when they are first launched.
-bool cuda_loads_lazily();
 /// This thread's.
 void* cuda_stream(Device device);
 std::shared_ptr<void> cuda_make_stream(Device device);

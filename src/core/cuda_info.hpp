@@ -10,5 +10,9 @@ DeviceInfo cuda_device_info(Device device);
 /// Versions of the runtime and of the driver, such as "13.0"; empty without a driver.
 std::string cuda_runtime_version();
 std::string cuda_driver_version();
+/// Identifies a GPU of a host in all processes, whatever its ordinal there.
+std::uint64_t cuda_gpu_id(Device device);
+/// Kernels are loaded when they are first launched.
+bool cuda_loads_lazily();
 
 }  // namespace weft::detail

@@ -140,7 +140,7 @@ TEST(AllreduceTable, finds_algorithms_by_place_and_name) {
   EXPECT_EQ(allreduce_names(gpu_thread), "ll, push, relay, two_shot");
   EXPECT_EQ(find_allreduce_row(process, "slots"), nullptr);
   EXPECT_EQ(find_allreduce_row(gpu_thread, "two_shot")->place, gpu_thread);
-  EXPECT_EQ(choose_allreduce(gpu_thread, {.ranks = 2, .bytes = 8}), ll);
+  EXPECT_EQ(allreduce_table()->choices(gpu_thread, 2).choose({.ranks = 2, .bytes = 8}), ll);
 }
 
 // Files

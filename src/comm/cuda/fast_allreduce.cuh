@@ -1,7 +1,8 @@
 #pragma once
 
 // Allreduce by kernels that reach into the memory of other ranks: between threads of a process by
-// plain pointers, between processes by CUDA IPC, over NVLink or within one GPU. Needs CUDA only.
+// plain pointers, between processes by CUDA IPC, over NVLink or within one GPU. One file that needs
+// CUDA only, so that programs can use it without the rest of Weft.
 //
 // Every rank launches the same kernel with the same grid on its own stream. Blocks of the same
 // index on all ranks work together, so a block waits for one block of each peer, not for a kernel:

@@ -6,6 +6,7 @@
 #include "comm/gather_objects.hpp"
 #include "comm/peer_memory.hpp"
 #include "comm/waiter.hpp"
+#include "core/cuda/cuda_check.hpp"
 #include "core/pinned_buffer.hpp"
 
 #include <algorithm>
@@ -19,12 +20,6 @@
 
 namespace weft::detail {
 namespace {
-
-void check(cudaError_t code, const char* call) {
-  if (code != cudaSuccess) {
-    throw CommError(std::string(call) + ": " + cudaGetErrorString(code));
-  }
-}
 
 constexpr std::size_t ll_bytes = gpu_ll_bytes;
 
@@ -110,10 +105,10 @@ class CudaBoard final : public GpuBoard {
           algorithm == fast::Algorithm::two_shot || algorithm == fast::Algorithm::relay;
       const std::size_t shares = in_slices ? static_cast<std::size_t>(team_.ranks) : 1;
       const int blocks = fast::blocks_for((packs + shares - 1) / shares, resident_);
-      check((fast::allreduce<T, fast::Sum>(algorithm, team_, static_cast<const T*>(in.data),
-                                           static_cast<T*>(out.data), elements, blocks,
-                                           static_cast<cudaStream_t>(stream))),
-            "fast allreduce");
+      cuda_check((fast::allreduce<T, fast::Sum>(algorithm, team_, static_cast<const T*>(in.data),
+                                                static_cast<T*>(out.data), elements, blocks,
+                                                static_cast<cudaStream_t>(stream))),
+                 "fast allreduce");
     });
   }
 
@@ -156,8 +151,8 @@ class CudaBoard final : public GpuBoard {
     for (const fast::Algorithm algorithm : {fast::Algorithm::ll, fast::Algorithm::push,
                                             fast::Algorithm::relay, fast::Algorithm::two_shot}) {
       int blocks = 0;
-      check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
-            "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+      cuda_check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
+                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
       resident_ = std::min(resident_, blocks);
     }
   }
@@ -211,7 +206,7 @@ void CudaBoard::for_each_batch(std::span<const Message> messages, Launch launch)
       --left;
     }
     launch(batch, blocks);
-    check(cudaGetLastError(), "fast messages");
+    cuda_check(cudaGetLastError(), "fast messages");
   }
 }
 

@@ -8,8 +8,6 @@
 #include "core/host_waits.hpp"
 #include "core/pinned_buffer.hpp"
 
-#include <cuda.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -197,23 +195,6 @@ int cuda_device_count() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-std::uint64_t cuda_gpu_id(Device device) {
-  cudaDeviceProp properties;
-  cuda_check(cudaGetDeviceProperties(&properties, device.ordinal), "cudaGetDeviceProperties");
-  return std::hash<std::string_view>{}({properties.uuid.bytes, sizeof(properties.uuid.bytes)});
-}
-
-bool cuda_loads_lazily() {
-  constexpr unsigned int since = 11070;
-  void* query = nullptr;
-  cuda_check(
-      cudaGetDriverEntryPointByVersion("cuModuleGetLoadingMode", &query, since, cudaEnableDefault),
-      "cudaGetDriverEntryPointByVersion");
-  CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
-  if (query != nullptr) reinterpret_cast<decltype(&cuModuleGetLoadingMode)>(query)(&mode);
-  return mode == CU_MODULE_LAZY_LOADING;
-}
-
 // Streams
 
 void* cuda_stream(Device device) { return stream_on(device); }
@@ -351,10 +332,8 @@ void cuda_copy_pinned(void* to, const void* from, std::size_t bytes, Device gpu)
 namespace {
 
 /// A graph would refer to staging memory that is reused before the graph is launched.
-void require_not_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  cuda_check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-  if (status == cudaStreamCaptureStatusNone) return;
+void require_not_capturing(Device device) {
+  if (!cuda_is_capturing(device)) return;
   throw DeviceError("a copy from or to the host cannot be captured in a graph");
 }
 
@@ -381,7 +360,7 @@ void cuda_copy(void* to, Device to_device, const void* from, Device from_device,
                std::size_t bytes) {
   const bool within = to_device.kind == from_device.kind;
   if (!within) {
-    require_not_capturing(stream_on(to_device.kind == DeviceKind::cuda ? to_device : from_device));
+    require_not_capturing(to_device.kind == DeviceKind::cuda ? to_device : from_device);
   }
   if (to_device.kind != DeviceKind::cuda) {
     to_host(to, from, bytes, stream_on(from_device));

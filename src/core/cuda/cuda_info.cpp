@@ -4,6 +4,11 @@
 
 #include "core/cuda/cuda_check.hpp"
 
+#include <cuda.h>
+
+#include <functional>
+#include <string_view>
+
 namespace weft::detail {
 namespace {
 
@@ -34,6 +39,23 @@ std::string cuda_driver_version() {
   int version = 0;
   cuda_check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
   return version_text(version);
+}
+
+std::uint64_t cuda_gpu_id(Device device) {
+  cudaDeviceProp properties;
+  cuda_check(cudaGetDeviceProperties(&properties, device.ordinal), "cudaGetDeviceProperties");
+  return std::hash<std::string_view>{}({properties.uuid.bytes, sizeof(properties.uuid.bytes)});
+}
+
+bool cuda_loads_lazily() {
+  constexpr unsigned int since = 11070;
+  void* query = nullptr;
+  cuda_check(
+      cudaGetDriverEntryPointByVersion("cuModuleGetLoadingMode", &query, since, cudaEnableDefault),
+      "cudaGetDriverEntryPointByVersion");
+  CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
+  if (query != nullptr) reinterpret_cast<decltype(&cuModuleGetLoadingMode)>(query)(&mode);
+  return mode == CU_MODULE_LAZY_LOADING;
 }
 
 }  // namespace weft::detail
