@@ -178,7 +178,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
 
 void FastGpuTransport::make_board() {
   require(
-      !cuda_is_capturing(device_),
+      !cuda_is_capturing(Stream::current(device_).handle()),
       "the first call of a communicator on the route 'fast' cannot be captured in a graph; make "
       "one call before");
   const CallScope scope(*host_, "the first call on GPU memory");
