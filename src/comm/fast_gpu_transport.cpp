@@ -21,59 +21,79 @@
 namespace weft::detail {
 namespace {
 
-/// Messages that are issued together, and run on a stream of their own.
-class Channel {
+/// Messages in one direction that are issued together, and run on a stream of their own.
+class Lane {
  public:
-  Channel(GpuBoard::Channel kind, Device device) : kind_(kind), stream_(Stream::make(device)) {}
+  explicit Lane(Device device) : stream_(Stream::make(device)) {}
 
-  void add_send(ConstBufferRef data, int to) {
-    if (data.count > 0) sends_.push_back({const_cast<void*>(data.data), data.bytes(), to});
+  void add(GpuBoard::Message message) {
+    if (message.bytes > 0) messages_.push_back(message);
   }
-  void add_recv(BufferRef data, int from) {
-    if (data.count > 0) recvs_.push_back({data.data, data.bytes(), from});
-  }
-  bool is_empty() const { return sends_.empty() && recvs_.empty(); }
+  bool is_empty() const { return messages_.empty(); }
+  const Stream& stream() const { return stream_; }
 
-  /// The number of the next issue.
+  /// The numbers of the next and of the last issue.
   std::uint64_t next() const { return issued_ + 1; }
   std::uint64_t last() const { return issued_; }
-  /// Issues what has been added, after the work on `caller`.
-  void issue(GpuBoard& board, const Stream& caller);
+  /// Calls launch(messages) for those added, after the work on `caller`.
+  template <class Launch>
+  void issue(const Stream& caller, Launch launch);
   /// The end of one of the latest issues.
-  const Event& end(std::uint64_t number) { return ends_[number % ends_.size()]; }
+  const Event& end(std::uint64_t number) const { return ends_[number % ends_.size()]; }
 
  private:
-  GpuBoard::Channel kind_;
   Stream stream_;
-  std::vector<GpuBoard::Message> sends_;
-  std::vector<GpuBoard::Message> recvs_;
+  std::vector<GpuBoard::Message> messages_;
   Event begin_;
   std::uint64_t issued_ = 0;
   std::array<Event, 64> ends_;
 };
 
-void Channel::issue(GpuBoard& board, const Stream& caller) {
+template <class Launch>
+void Lane::issue(const Stream& caller, Launch launch) {
+  if (is_empty()) return;
   begin_.record(caller);
   stream_.wait(begin_);
   try {
-    board.exchange(kind_, sends_, recvs_, caller.handle(), stream_.handle());
+    launch(messages_);
   } catch (...) {
-    sends_.clear();  // the caller may release the memory
-    recvs_.clear();
+    messages_.clear();  // the caller may release the memory
     throw;
   }
-  sends_.clear();
-  recvs_.clear();
+  messages_.clear();
   ends_[++issued_ % ends_.size()].record(stream_);
 }
 
+/// Messages that match each other, apart from those of other channels.
+struct Channel {
+  Channel(GpuBoard::Channel of, Device device) : kind(of), sends(device), recvs(device) {}
+
+  void send(ConstBufferRef data, int to) {
+    sends.add({const_cast<void*>(data.data), data.bytes(), to});
+  }
+  void recv(BufferRef data, int from) { recvs.add({data.data, data.bytes(), from}); }
+  void issue(GpuBoard& board, const Stream& caller) {
+    sends.issue(caller, [&](const auto& messages) {
+      board.send(kind, messages, caller.handle(), sends.stream().handle());
+    });
+    recvs.issue(caller, [&](const auto& messages) {
+      board.receive(kind, messages, recvs.stream().handle());
+    });
+  }
+
+  GpuBoard::Channel kind;
+  Lane sends;
+  Lane recvs;
+};
+
 /// Reductions run on this thread's stream. Messages, and collectives that consist of them, run on
-/// streams of their own, so that they overlap with other work and do not wait for each other;
-/// waiting for them joins the streams. The host does not wait, except in its waits for the GPU,
-/// which check for failures (WaitGuard). Messages need ranks in one process; among others only sums
-/// are taken, and Comm stages the rest.
+/// streams of their own, so that they overlap with other work, and sends, receives and collectives
+/// do not wait for each other; waiting for them joins the streams. The host does not wait, except
+/// in its waits for the GPU, which check for failures (WaitGuard). Messages need ranks in one
+/// process; among others only sums are taken, and Comm stages the rest.
 class FastGpuTransport final : public Transport, private WaitGuard {
  public:
+  /// Collective over `host`.
   FastGpuTransport(std::shared_ptr<Transport> host, Device device)
       : Transport(host->rank(), host->size()),
         host_(std::move(host)),
@@ -82,10 +102,15 @@ class FastGpuTransport final : public Transport, private WaitGuard {
         stream_(Stream::current(device)),
         messages_(GpuBoard::Channel::messages, device),
         collectives_(GpuBoard::Channel::collectives, device),
-        self_(make_self_transport()) {
+        self_(make_self_transport()),
+        board_(GpuBoard::make(*host_, device, one_process_)) {
     use_table(allreduce_table());
   }
-  ~FastGpuTransport() override { drain(); }
+  ~FastGpuTransport() override {
+    // A rank that fails does not make the calls that others wait for.
+    if (std::uncaught_exceptions() > 0) board_->abort();
+    drain();
+  }
 
   std::string_view name() const override { return host_->name(); }
   bool accepts(Device device) const override { return device == device_; }
@@ -95,7 +120,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   std::shared_ptr<Transport> split(int color, int key) override {
     flush();
     std::shared_ptr<Transport> part = host_->split(color, key);
-    return part == nullptr ? nullptr : make_fast_gpu_transport(std::move(part), device_);
+    return part == nullptr ? nullptr : make_fast_gpu_transport(part, device_);
   }
 
   Ticket barrier(CallMode) override {
@@ -127,22 +152,14 @@ class FastGpuTransport final : public Transport, private WaitGuard {
     choices_ = table->choices(place(), size());
   }
   void throw_if_failed() override { host_->throw_if_failed(); }
-  void abort(const std::string&) noexcept override {
-    if (board_ != nullptr) board_->abort();
-  }
+  void abort(const std::string&) noexcept override { board_->abort(); }
 
  private:
-  enum TicketKind : std::int32_t { of_messages, of_collectives, to_self };
+  enum TicketKind : std::int32_t { of_sends, of_recvs, of_collectives, to_self };
 
   AllreducePlace place() const {
     return one_process_ ? AllreducePlace::gpu_thread : AllreducePlace::gpu_process;
   }
-  GpuBoard& board() {
-    if (board_ == nullptr) [[unlikely]]
-      make_board();
-    return *board_;
-  }
-  void make_board();
   /// This thread's stream. Calls of one communicator run one after the other, also if they come
   /// from several streams.
   const Stream& stream();
@@ -150,9 +167,9 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   void drain() noexcept;
   void check(std::chrono::duration<double> waited) override;
 
-  Channel& channel(const Ticket& ticket) {
-    return ticket.kind == of_messages ? messages_ : collectives_;
-  }
+  /// The ends of the calls of a ticket.
+  template <class Do>
+  void for_each_end(const Ticket& ticket, Do f) const;
   /// Issues the messages of a collective.
   Ticket issue_collective(CallMode mode);
 
@@ -169,25 +186,16 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   Channel messages_;
   Channel collectives_;
   std::shared_ptr<Transport> self_;  // messages to this rank itself
-  std::unique_ptr<GpuBoard> board_;  // made by the first call
+  std::unique_ptr<GpuBoard> board_;
   Buffer<std::byte> scratch_;
   // Kept so that calls do not allocate.
   std::vector<const void*> inputs_;
   Parts rows_;
 };
 
-void FastGpuTransport::make_board() {
-  require(
-      !cuda_is_capturing(Stream::current(device_).handle()),
-      "the first call of a communicator on the route 'fast' cannot be captured in a graph; make "
-      "one call before");
-  const CallScope scope(*host_, "the first call on GPU memory");
-  board_ = GpuBoard::make(*host_, device_, one_process_);
-}
-
 void FastGpuTransport::check(std::chrono::duration<double>) {
-  if (board_ == nullptr) return;
   try {
+    host_->progress();  // a peer may wait in a message to this rank
     host_->throw_if_failed();
   } catch (...) {
     board_->abort();  // before anything waits for its kernels
@@ -212,17 +220,34 @@ const Stream& FastGpuTransport::stream() {
 }
 
 void FastGpuTransport::drain() noexcept {
-  if (board_ == nullptr) return;
   try {
-    stream_.wait(messages_.end(messages_.last()));
-    stream_.wait(collectives_.end(collectives_.last()));
-    moved_.record(stream_);
-    Waiter waiter(true);
-    while (!moved_.passed()) {
-      if (waiter.pause()) check(waiter.waited());
+    // Not by the ends of issues: they may have been captured.
+    for (const Stream& stream : {stream_, messages_.sends.stream(), messages_.recvs.stream(),
+                                 collectives_.sends.stream(), collectives_.recvs.stream()}) {
+      moved_.record(stream);
+      Waiter waiter(true);
+      while (!moved_.passed()) {
+        if (!waiter.pause() || !board_->failure().empty()) continue;
+        try {
+          check(waiter.waited());
+        } catch (const std::exception&) {
+          board_->abort();  // ends the kernels
+        }
+      }
     }
   } catch (const std::exception&) {
-    board_->abort();  // a rank or the GPU has failed: the memory must not be used again
+    board_->abort();  // the GPU has failed: its memory must not be used again
+  }
+}
+
+template <class Do>
+void FastGpuTransport::for_each_end(const Ticket& ticket, Do f) const {
+  switch (ticket.kind) {
+    case of_sends: return f(messages_.sends.end(ticket.id));
+    case of_recvs: return f(messages_.recvs.end(ticket.id));
+    default:
+      f(collectives_.sends.end(ticket.id >> 32));
+      f(collectives_.recvs.end(ticket.id & 0xffffffffU));
   }
 }
 
@@ -230,7 +255,11 @@ bool FastGpuTransport::test(const Ticket& ticket) {
   flush();
   if (ticket.kind == to_self) return self_->test(ticket);
   check({});
-  return ticket.id == 0 || channel(ticket).end(ticket.id).passed();
+  bool passed = true;
+  if (ticket.id != 0) {
+    for_each_end(ticket, [&](const Event& end) { passed = passed && end.passed(); });
+  }
+  return passed;
 }
 
 void FastGpuTransport::wait(const Ticket& ticket) {
@@ -238,14 +267,15 @@ void FastGpuTransport::wait(const Ticket& ticket) {
   if (ticket.kind == to_self) {
     self_->wait(ticket);
   } else if (ticket.id != 0) {
-    stream().wait(channel(ticket).end(ticket.id));
+    for_each_end(ticket, [&](const Event& end) { stream().wait(end); });
   }
 }
 
 void FastGpuTransport::abandon(const Ticket&) noexcept {
   // This rank will not do its share, so nobody can continue.
-  if (board_ != nullptr) board_->abort();
+  board_->abort();
   host_->abort("an error left a communication unfinished");
+  drain();  // kernels must not access the caller's memory afterwards; they have been told to end
 }
 
 // Messages are collected until one is waited for: they need not be issued in an order that lets
@@ -257,8 +287,9 @@ Ticket FastGpuTransport::send(ConstBufferRef data, int to) {
     ticket.kind = to_self;
     return ticket;
   }
-  messages_.add_send(data, to);
-  return {.kind = of_messages, .peer = 0, .id = messages_.next()};
+  if (data.count == 0) return {};
+  messages_.send(data, to);
+  return {.kind = of_sends, .peer = 0, .id = messages_.sends.next()};
 }
 
 Ticket FastGpuTransport::recv(BufferRef data, int from) {
@@ -267,20 +298,21 @@ Ticket FastGpuTransport::recv(BufferRef data, int from) {
     ticket.kind = to_self;
     return ticket;
   }
-  messages_.add_recv(data, from);
-  return {.kind = of_messages, .peer = 0, .id = messages_.next()};
+  if (data.count == 0) return {};
+  messages_.recv(data, from);
+  return {.kind = of_recvs, .peer = 0, .id = messages_.recvs.next()};
 }
 
-void FastGpuTransport::flush() {
-  if (!messages_.is_empty()) messages_.issue(board(), stream());
-}
+void FastGpuTransport::flush() { messages_.issue(*board_, stream()); }
 
 Ticket FastGpuTransport::issue_collective(CallMode mode) {
-  collectives_.issue(board(), stream());
-  if (mode == CallMode::nonblocking) {
-    return {.kind = of_collectives, .peer = 0, .id = collectives_.last()};
-  }
-  stream().wait(collectives_.end(collectives_.last()));
+  collectives_.issue(*board_, stream());
+  const Ticket ticket = {
+      .kind = of_collectives,
+      .peer = 0,
+      .id = collectives_.sends.last() << 32 | (collectives_.recvs.last() & 0xffffffffU)};
+  if (mode == CallMode::nonblocking) return ticket;
+  if (ticket.id != 0) for_each_end(ticket, [&](const Event& end) { stream().wait(end); });
   return {};
 }
 
@@ -289,11 +321,11 @@ Ticket FastGpuTransport::issue_collective(CallMode mode) {
 Ticket FastGpuTransport::broadcast(BufferRef data, int root, CallMode mode) {
   flush();
   if (rank() != root) {
-    collectives_.add_recv(data, root);
+    collectives_.recv(data, root);
     return issue_collective(mode);
   }
   for (int peer = 0; peer < size(); ++peer) {
-    if (peer != root) collectives_.add_send(data, peer);
+    if (peer != root) collectives_.send(data, peer);
   }
   return issue_collective(mode);
 }
@@ -306,8 +338,8 @@ Ticket FastGpuTransport::all_gather(ConstBufferRef in, BufferRef out, const Part
     if (peer == rank()) {
       copy(in, part);
     } else {
-      collectives_.add_send(in, peer);
-      collectives_.add_recv(part, peer);
+      collectives_.send(in, peer);
+      collectives_.recv(part, peer);
     }
   }
   return issue_collective(mode);
@@ -317,7 +349,7 @@ Ticket FastGpuTransport::gather(ConstBufferRef in, BufferRef out, const Parts& p
                                 CallMode mode) {
   flush();
   if (rank() != root) {
-    collectives_.add_send(in, root);
+    collectives_.send(in, root);
     return issue_collective(mode);
   }
   for (int peer = 0; peer < size(); ++peer) {
@@ -325,7 +357,7 @@ Ticket FastGpuTransport::gather(ConstBufferRef in, BufferRef out, const Parts& p
     if (peer == root) {
       copy(in, part);
     } else {
-      collectives_.add_recv(part, peer);
+      collectives_.recv(part, peer);
     }
   }
   return issue_collective(mode);
@@ -335,7 +367,7 @@ Ticket FastGpuTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRe
                                  CallMode mode) {
   flush();
   if (rank() != root) {
-    collectives_.add_recv(out, root);
+    collectives_.recv(out, root);
     return issue_collective(mode);
   }
   for (int peer = 0; peer < size(); ++peer) {
@@ -343,7 +375,7 @@ Ticket FastGpuTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRe
     if (peer == root) {
       copy(part, out);
     } else {
-      collectives_.add_send(part, peer);
+      collectives_.send(part, peer);
     }
   }
   return issue_collective(mode);
@@ -358,8 +390,8 @@ Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, Buffer
     if (peer == rank()) {
       copy(from, to);
     } else {
-      collectives_.add_send(from, peer);
-      collectives_.add_recv(to, peer);
+      collectives_.send(from, peer);
+      collectives_.recv(to, peer);
     }
   }
   return issue_collective(mode);
@@ -369,7 +401,14 @@ Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, Buffer
 // in the order of the ranks.
 
 std::byte* FastGpuTransport::scratch(index_t bytes) {
-  if (scratch_.size() < bytes) scratch_ = Buffer<std::byte>(bytes, device_);
+  if (scratch_.size() < bytes) {
+    require(
+        !cuda_is_capturing(Stream::current(device_).handle()),
+        "this call needs {} bytes of memory, which cannot be allocated while it is captured in a "
+        "graph; make the call once before",
+        bytes);
+    scratch_ = Buffer<std::byte>(bytes, device_);
+  }
   return scratch_.data();
 }
 
@@ -388,7 +427,7 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
   if (GpuBoard::can_reduce(in.dtype, op)) {
     const AllreduceAlgorithm algorithm =
         choices_.choose({.ranks = size(), .bytes = in.bytes(), .dtype = in.dtype, .op = op});
-    board().allreduce(algorithm, in, out, stream().handle());
+    board_->allreduce(algorithm, in, out, stream().handle());
     return {};
   }
   rows_.make_even(size(), in.count);
@@ -420,8 +459,10 @@ Ticket FastGpuTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, B
 
 }  // namespace
 
-std::shared_ptr<Transport> make_fast_gpu_transport(std::shared_ptr<Transport> host, Device device) {
-  return std::make_shared<FastGpuTransport>(std::move(host), device);
+std::shared_ptr<Transport> make_fast_gpu_transport(const std::shared_ptr<Transport>& host,
+                                                   Device device) {
+  const Transport::CallScope scope(*host, "connecting ranks on a GPU");
+  return std::make_shared<FastGpuTransport>(host, device);
 }
 
 }  // namespace weft::detail

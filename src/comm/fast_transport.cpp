@@ -5,10 +5,12 @@
 #include "comm/allreduce_table.hpp"
 #include "comm/gather_objects.hpp"
 #include "comm/launch_checks.hpp"
+#include "comm/launch_outcome.hpp"
 #include "comm/node_board.hpp"
 #include "core/environment.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -50,7 +52,7 @@ class FastTransport final : public Transport {
   }
 
   Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override {
-    if (mode == CallMode::blocking && in.where.host_accessible() && in.count > 0 && has_board()) {
+    if (mode == CallMode::blocking && in.where.host_accessible() && has_board()) {
       const AllreduceAlgorithm algorithm =
           choices_.choose({largest_host_, in.bytes(), in.dtype, op});
       if (algorithm != AllreduceAlgorithm::beneath) {
@@ -172,7 +174,13 @@ void FastTransport::open() {
   const int ranks_on_host = static_cast<int>(members.size());
   one_host_ = hosts.size() == 1;
   auto made = SharedSegment::make(*beneath_, members, NodeBoard::bytes_for(ranks_on_host));
-  if (made.segment == nullptr) return;
+  if (made.segment == nullptr) {
+    static std::atomic<bool> noted = false;
+    if (rank() == 0 && !settings().quiet && !noted.exchange(true)) {
+      print_error(fmt::format("note: allreduces go through MPI: {}", made.error));
+    }
+    return;
+  }
   const auto position =
       static_cast<int>(std::find(members.begin(), members.end(), rank()) - members.begin());
   const NodeWaits waits = {.progress = [beneath = beneath_.get()] { beneath->progress(); },

@@ -37,12 +37,13 @@ class GpuBoard {
   /// Messages of different channels do not match. Those of one channel between two ranks match by
   /// their order.
   enum class Channel { messages, collectives };
-  /// Posts messages on `stream`, after which their data is ready; receives messages, and waits
-  /// until those posted are taken, on `side_stream`.
-  virtual void exchange(Channel channel, std::span<const Message> sent,
-                        std::span<const Message> received, void* stream, void* side_stream) = 0;
+  /// Posts messages on `caller`, after which their data is ready, and waits on `taken` until they
+  /// are received.
+  virtual void send(Channel channel, std::span<const Message> messages, void* caller,
+                    void* taken) = 0;
+  virtual void receive(Channel channel, std::span<const Message> messages, void* stream) = 0;
 
-  /// Ends the waits of this rank's kernels.
+  /// Ends the waits of this rank's kernels; its memory will not be used again.
   virtual void abort() noexcept = 0;
   /// Why kernels of this rank have given up; empty if they have not.
   virtual std::string failure() const = 0;

@@ -22,7 +22,7 @@ struct Tag {
   static constexpr int kind_bits = 4;
 
   static std::uint64_t of(CallKind kind, ConstBufferRef data, ReduceOp op) {
-    std::uint64_t tag = static_cast<std::uint64_t>(data.count);
+    auto tag = static_cast<std::uint64_t>(data.count);
     tag = tag << dtype_bits | static_cast<std::uint64_t>(data.dtype);
     tag = tag << op_bits | static_cast<std::uint64_t>(op);
     return tag << kind_bits | static_cast<std::uint64_t>(kind);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,7 +47,18 @@ struct Location {
   std::int64_t process = 0;
   std::int32_t file = -1;
   Step step;
+  /// The identity of the file: where processes have name spaces of their own, the same path leads
+  /// elsewhere.
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
 };
+
+void identify(int file, Location& location) {
+  struct stat status = {};
+  if (fstat(file, &status) != 0) return;
+  location.device = status.st_dev;
+  location.inode = status.st_ino;
+}
 
 struct flock lock_of(int position, short type) {
   struct flock lock = {};
@@ -132,6 +144,7 @@ SharedSegment::Result SharedSegment::make(Transport& transport, const std::vecto
     }
     location.process = getpid();
     location.file = file.get();
+    identify(file.get(), location);
   }
   const Location first =
       gather_objects(transport, location)[static_cast<std::size_t>(members.front())];
@@ -140,6 +153,11 @@ SharedSegment::Result SharedSegment::make(Transport& transport, const std::vecto
     const std::string path = fmt::format("/proc/{}/fd/{}", first.process, first.file);
     file.reset(open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) step = {Step::open_peer, errno};
+    Location found;
+    identify(file.get(), found);
+    if (step.error == 0 && (found.device != first.device || found.inode != first.inode)) {
+      step = {Step::open_peer, EXDEV};
+    }
   }
   std::unique_ptr<SharedSegment> segment;
   if (step.error == 0) {

@@ -225,7 +225,7 @@ bool ThreadTransport::all_announced(std::uint64_t sequence) {
   return true;
 }
 
-void ThreadTransport::progress() {
+void ThreadTransport::progress_calls() {
   try {
     while (worked_ < announced_ && all_announced(worked_)) {
       work(slot(rank(), worked_).call, worked_);

@@ -222,9 +222,9 @@ class ThreadTransport final : public Transport {
 
   /// Does this rank's share of all calls that are ready, in all its transports. Never waits.
   void progress_all() {
-    for (ThreadTransport* transport : *siblings_) transport->progress();
+    for (ThreadTransport* transport : *siblings_) transport->progress_calls();
   }
-  void progress();
+  void progress_calls();
   void progress_messages();
   /// Receives the message at the front of a mailbox.
   void receive(Mailbox& mailbox, int peer, ConstBufferRef from, const ExpectedMessage& expected);

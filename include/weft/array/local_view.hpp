@@ -53,8 +53,8 @@ class LocalView {
     return last;
   }
   template <int axis, std::same_as<index_t>... Rest>
-  constexpr index_t offset_of(index_t index, index_t next, Rest... rest) const {
-    return index * strides_[axis] + offset_of<axis + 1>(next, rest...);
+  constexpr index_t offset_of(index_t i, index_t j, Rest... rest) const {
+    return i * strides_[axis] + offset_of<axis + 1>(j, rest...);
   }
 
   T* data_;

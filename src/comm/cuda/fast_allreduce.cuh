@@ -157,9 +157,12 @@ __device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
     const int peer = static_cast<int>(threadIdx.x);
     store_release(&flags(*team.signals[peer])[blockIdx.x][team.rank], generation);
     const std::uint32_t* mine = &flags(*team.signals[team.rank])[blockIdx.x][peer];
-    // The peer may already be in the next call.
-    met =
-        poll(team, [&] { return static_cast<std::int32_t>(load_relaxed(mine) - generation) >= 0; });
+    // The peer may already be in the next step, but not further. Not an inequality: flags that were
+    // not used for 2^31 generations would look as if they were ahead.
+    met = poll(team, [&] {
+      const std::uint32_t flag = load_relaxed(mine);
+      return flag == generation || flag == next_generation(generation);
+    });
     fence();
   }
   return __syncthreads_and(met ? 1 : 0) != 0;
@@ -397,7 +400,11 @@ __global__ void __launch_bounds__(block_threads)
     const auto row = [&](int owner, int from) {
       return push_half<T>(team, owner, generation) + static_cast<std::size_t>(from) * slice;
     };
-    const auto sums = [&](int owner) { return push_half<T>(team, owner, generation) + room; };
+    // At fixed places, as the rows: blocks of other indices may still read the chunk before the
+    // last.
+    const auto sums = [&](int at, int owner) {
+      return push_half<T>(team, at, generation) + room + static_cast<std::size_t>(owner) * slice;
+    };
 
     for (int step = 1; step < ranks; ++step) {
       const int owner = (team.rank + step) % ranks;
@@ -414,7 +421,7 @@ __global__ void __launch_bounds__(block_threads)
         return rank == team.rank ? source.load(mine + i) : row(team.rank, rank)[i];
       });
       for (int step = 1; step < ranks; ++step) {
-        sums((team.rank + step) % ranks)[offset(team.rank) + i] = sum;
+        sums((team.rank + step) % ranks, team.rank)[i] = sum;
       }
       result.store(mine + i, sum);
     }
@@ -423,7 +430,7 @@ __global__ void __launch_bounds__(block_threads)
       const int owner = (team.rank + step) % ranks;
       const std::size_t end = packs_of(owner);
       for (std::size_t i = begin; i < end; i += stride) {
-        result.store(first + offset(owner) + i, sums(team.rank)[offset(owner) + i]);
+        result.store(first + offset(owner) + i, sums(team.rank, owner)[i]);
       }
     }
   }

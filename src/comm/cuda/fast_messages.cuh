@@ -2,8 +2,8 @@
 
 // Messages between ranks whose kernels can read each other's memory: see fast_allreduce.cuh for the
 // rules of signals. The sender posts the address of a message; the receiver copies it and tells the
-// sender. Posting does not wait for the receiver, and has a kernel and a stream of its own: a rank
-// that waits for a message still posts its later ones.
+// sender. Posting, receiving, and waiting until messages are taken are kernels on streams of their
+// own, so that none of them holds back the others.
 
 #include "comm/cuda/fast_allreduce.cuh"
 
@@ -23,11 +23,11 @@ struct Mailboxes {
   /// Written by the receiver: the numbers of this rank's messages that it has copied.
   alignas(128) std::uint32_t taken[max_ranks][message_depth];
   /// Only the rank itself uses these: the messages posted to each peer, those known to be taken,
-  /// and those received; the blocks that have ended in this kernel, and those that have copied
-  /// their part of each message.
+  /// and those received; the blocks that have ended in a kernel that receives, and those that have
+  /// copied their part of each message.
   alignas(128) std::uint32_t sent[max_ranks];
   alignas(128) std::uint32_t acknowledged[max_ranks];
-  std::uint32_t received[max_ranks];
+  alignas(128) std::uint32_t received[max_ranks];
   std::uint32_t ended_blocks;
   std::uint32_t copied[max_messages];
 };
@@ -43,9 +43,8 @@ struct Message {
   std::uint16_t blocks;
 };
 
-/// The messages of one kernel: first those to send, then those to receive.
+/// The messages of one kernel.
 struct Batch {
-  int sends = 0;
   int messages = 0;
   Message message[max_messages];
 };
@@ -72,22 +71,21 @@ __device__ inline void copy_bytes(std::byte* to, const std::byte* from, std::uin
 
 }  // namespace detail
 
-/// Posts the messages to send. One block.
+/// Posts messages. One block.
 __global__ void __launch_bounds__(max_messages) post_kernel(Team team, Batch batch) {
   Mailboxes& mine = *team.mailboxes[team.rank];
   const auto thread = static_cast<int>(threadIdx.x);
-  const bool sends = thread < batch.sends;
+  const bool sends = thread < batch.messages;
   if (sends) {
     const Message& message = batch.message[thread];
     const std::uint32_t number =
         mine.sent[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
     const int slot = static_cast<int>(number % message_depth);
-    // The slot is free when its last message is taken.
-    if (number > message_depth) {
-      detail::poll(team, [&] {
-        return detail::load_relaxed(&mine.taken[message.peer][slot]) == number - message_depth;
-      });
-    }
+    // The slot is free when its last message is taken; 0 at first.
+    detail::poll(team, [&] {
+      const std::uint32_t taken = detail::load_relaxed(&mine.taken[message.peer][slot]);
+      return taken == number - message_depth || (taken == 0 && number < message_depth);
+    });
     Mailboxes& theirs = *team.mailboxes[message.peer];
     theirs.addresses[team.rank][slot] =
         static_cast<std::uint64_t>(message.data - team.bases[team.rank]);
@@ -98,48 +96,52 @@ __global__ void __launch_bounds__(max_messages) post_kernel(Team team, Batch bat
   if (sends) atomicAdd(&mine.sent[batch.message[thread].peer], 1U);
 }
 
-/// Waits until the messages to send are taken (block 0), and receives the others.
-__global__ void __launch_bounds__(block_threads) message_kernel(Team team, Batch batch) {
+/// Waits until posted messages are taken. One block.
+__global__ void __launch_bounds__(max_messages) taken_kernel(Team team, Batch batch) {
   Mailboxes& mine = *team.mailboxes[team.rank];
   const auto thread = static_cast<int>(threadIdx.x);
-  if (blockIdx.x == 0) {
-    if (thread < batch.sends) {
-      const Message& message = batch.message[thread];
-      const std::uint32_t number =
-          mine.acknowledged[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
-      const std::uint32_t* taken = &mine.taken[message.peer][number % message_depth];
-      detail::poll(team, [&] { return detail::load_relaxed(taken) == number; });
-    }
-  } else {
-    int which = batch.sends;
-    while (which + 1 < batch.messages && batch.message[which + 1].first_block <= blockIdx.x) {
-      ++which;
-    }
-    const Message& message = batch.message[which];
+  const bool waits = thread < batch.messages;
+  if (waits) {
+    const Message& message = batch.message[thread];
     const std::uint32_t number =
-        mine.received[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
-    const int slot = static_cast<int>(number % message_depth);
-    bool met = true;
-    if (thread == 0) {
-      met = detail::poll(
-          team, [&] { return detail::load_relaxed(&mine.posted[message.peer][slot]) == number; });
-      detail::fence();
-      if (met && mine.sizes[message.peer][slot] != message.bytes) {
-        *team.status = static_cast<std::uint32_t>(Status::mismatched);
-        met = false;
-      }
+        mine.acknowledged[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
+    const std::uint32_t* taken = &mine.taken[message.peer][number % message_depth];
+    detail::poll(team, [&] { return detail::load_relaxed(taken) == number; });
+  }
+  __syncthreads();
+  if (waits) atomicAdd(&mine.acknowledged[batch.message[thread].peer], 1U);
+}
+
+/// Receives messages, each with the blocks that it names.
+__global__ void __launch_bounds__(block_threads) receive_kernel(Team team, Batch batch) {
+  Mailboxes& mine = *team.mailboxes[team.rank];
+  const auto thread = static_cast<int>(threadIdx.x);
+  int which = 0;
+  while (which + 1 < batch.messages && batch.message[which + 1].first_block <= blockIdx.x) ++which;
+  const Message& message = batch.message[which];
+  const std::uint32_t number =
+      mine.received[message.peer] + static_cast<std::uint32_t>(message.order) + 1;
+  const int slot = static_cast<int>(number % message_depth);
+  bool met = true;
+  if (thread == 0) {
+    met = detail::poll(
+        team, [&] { return detail::load_relaxed(&mine.posted[message.peer][slot]) == number; });
+    detail::fence();
+    if (met && mine.sizes[message.peer][slot] != message.bytes) {
+      *team.status = static_cast<std::uint32_t>(Status::mismatched);
+      met = false;
     }
-    if (__syncthreads_and(met ? 1 : 0) != 0) {
-      detail::copy_bytes(
-          message.data, team.bases[message.peer] + mine.addresses[message.peer][slot],
-          message.bytes, static_cast<int>(blockIdx.x) - message.first_block, message.blocks);
-      __syncthreads();
-      if (thread == 0) {
-        __threadfence();
-        if (atomicAdd(&mine.copied[which], 1U) + 1 == message.blocks) {
-          mine.copied[which] = 0;
-          detail::store_release(&team.mailboxes[message.peer]->taken[team.rank][slot], number);
-        }
+  }
+  if (__syncthreads_and(met ? 1 : 0) != 0) {
+    detail::copy_bytes(message.data, team.bases[message.peer] + mine.addresses[message.peer][slot],
+                       message.bytes, static_cast<int>(blockIdx.x) - message.first_block,
+                       message.blocks);
+    __syncthreads();
+    if (thread == 0) {
+      __threadfence();
+      if (atomicAdd(&mine.copied[which], 1U) + 1 == message.blocks) {
+        mine.copied[which] = 0;
+        detail::store_release(&team.mailboxes[message.peer]->taken[team.rank][slot], number);
       }
     }
   }
@@ -152,11 +154,7 @@ __global__ void __launch_bounds__(block_threads) message_kernel(Team team, Batch
   }
   __syncthreads();
   if (!last) return;
-  if (thread < batch.messages) {
-    const Message& message = batch.message[thread];
-    std::uint32_t* counts = thread < batch.sends ? mine.acknowledged : mine.received;
-    atomicAdd(&counts[message.peer], 1U);
-  }
+  if (thread < batch.messages) atomicAdd(&mine.received[batch.message[thread].peer], 1U);
   if (thread == 0) mine.ended_blocks = 0;
 }
 

@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/cuda/fast_messages.cuh"
+#include "comm/gather_objects.hpp"
 #include "comm/peer_memory.hpp"
 #include "comm/waiter.hpp"
 #include "core/pinned_buffer.hpp"
@@ -11,6 +12,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::detail {
@@ -63,34 +67,28 @@ fast::Algorithm kernel_for(AllreduceAlgorithm algorithm) {
 
 class CudaBoard final : public GpuBoard {
  public:
-  CudaBoard(Transport& host, Device device, bool one_process)
-      : flags_(PeerMemory::make(host, device, sizeof(Flags))),
-        slabs_(PeerMemory::make(
-            host, device,
-            fast::slab_bytes(host.size(), ll_bytes, push_bytes_for(host.size(), one_process)))),
-        status_(sizeof(std::uint32_t)) {
-    team_.rank = host.rank();
-    team_.ranks = host.size();
-    for (int peer = 0; peer < host.size(); ++peer) {
-      auto* flags = reinterpret_cast<Flags*>(flags_->part(peer));
-      team_.signals[peer] = &flags->signals;
-      team_.mailboxes[peer] = flags->mailboxes;
+  CudaBoard(std::unique_ptr<PeerMemory> flags, std::unique_ptr<PeerMemory> slabs, int rank,
+            int ranks, bool one_process)
+      : flags_(std::move(flags)), slabs_(std::move(slabs)), status_(sizeof(std::uint32_t)) {
+    team_.rank = rank;
+    team_.ranks = ranks;
+    for (int peer = 0; peer < ranks; ++peer) {
+      auto* shared = reinterpret_cast<Flags*>(flags_->part(peer));
+      team_.signals[peer] = &shared->signals;
+      team_.mailboxes[peer] = shared->mailboxes;
       team_.slabs[peer] = slabs_->part(peer);
     }
     team_.ll_bytes = ll_bytes;
-    team_.push_bytes = push_bytes_for(host.size(), one_process);
+    team_.push_bytes = push_bytes_for(ranks, one_process);
     team_.status = reinterpret_cast<std::uint32_t*>(status_.data());
     *team_.status = static_cast<std::uint32_t>(fast::Status::ok);
     team_.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
-    // All ranks share the GPU. Occupancy is the same for all of them, and lowest for doubles.
+    // Kernels of all ranks that share the GPU must be resident at once. All ranks compute the same.
     resident_ = fast::max_blocks;
-    for (const fast::Algorithm algorithm : {fast::Algorithm::ll, fast::Algorithm::push,
-                                            fast::Algorithm::relay, fast::Algorithm::two_shot}) {
-      int blocks = 0;
-      check((fast::resident_blocks<double, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
-            "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-      resident_ = std::min(resident_, blocks);
-    }
+    fit<float>();
+    fit<double>();
+    fit<__half>();
+    fit<__nv_bfloat16>();
   }
 
   ~CudaBoard() override {
@@ -98,6 +96,7 @@ class CudaBoard final : public GpuBoard {
     // Some rank did not complete its calls: it may still write to this one's memory.
     flags_->leak();
     slabs_->leak();
+    static_cast<void>(new (std::nothrow) PinnedBuffer(std::move(status_)));
   }
 
   void allreduce(AllreduceAlgorithm chosen, ConstBufferRef in, BufferRef out,
@@ -118,8 +117,23 @@ class CudaBoard final : public GpuBoard {
     });
   }
 
-  void exchange(Channel channel, std::span<const Message> sent, std::span<const Message> received,
-                void* stream, void* side_stream) override;
+  void send(Channel channel, std::span<const Message> messages, void* caller,
+            void* taken) override {
+    const fast::Team team = team_of(channel);
+    for_each_batch(messages, [&](const fast::Batch& batch, int) {
+      fast::post_kernel<<<1, fast::max_messages, 0, static_cast<cudaStream_t>(caller)>>>(team,
+                                                                                         batch);
+      fast::taken_kernel<<<1, fast::max_messages, 0, static_cast<cudaStream_t>(taken)>>>(team,
+                                                                                         batch);
+    });
+  }
+  void receive(Channel channel, std::span<const Message> messages, void* stream) override {
+    const fast::Team team = team_of(channel);
+    for_each_batch(messages, [&](const fast::Batch& batch, int blocks) {
+      fast::receive_kernel<<<blocks, fast::block_threads, 0, static_cast<cudaStream_t>(stream)>>>(
+          team, batch);
+    });
+  }
 
   void abort() noexcept override {
     *team_.status = static_cast<std::uint32_t>(fast::Status::aborted);
@@ -136,91 +150,67 @@ class CudaBoard final : public GpuBoard {
   }
 
  private:
+  /// Lowers resident_ to the blocks of the kernels for T that fit beside those of the other ranks.
+  template <class T>
+  void fit() {
+    for (const fast::Algorithm algorithm : {fast::Algorithm::ll, fast::Algorithm::push,
+                                            fast::Algorithm::relay, fast::Algorithm::two_shot}) {
+      int blocks = 0;
+      check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
+            "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+      resident_ = std::min(resident_, blocks);
+    }
+  }
+  fast::Team team_of(Channel channel) const {
+    fast::Team team = team_;
+    for (int peer = 0; peer < team.ranks; ++peer) {
+      team.mailboxes[peer] += channel == Channel::collectives ? 1 : 0;
+    }
+    return team;
+  }
+  template <class Launch>
+  void for_each_batch(std::span<const Message> messages, Launch launch);
+
   std::unique_ptr<PeerMemory> flags_;
   std::unique_ptr<PeerMemory> slabs_;
   PinnedBuffer status_;
   fast::Team team_;
   int resident_;
-  // Kept so that calls do not allocate.
-  std::vector<bool> sends_done_;
-  std::vector<bool> receives_done_;
+  std::vector<bool> done_;  // kept so that calls do not allocate
 };
 
-/// The messages of one direction, of which each kernel takes at most `depth` for each peer, so that
-/// kernels of two ranks match. `done` is memory to mark them in.
-class Taking {
- public:
-  Taking(std::span<const GpuBoard::Message> messages, int depth, std::vector<bool>& done)
-      : messages_(messages), depth_(depth), done_(done) {
-    done_.assign(messages.size(), false);
-  }
-
-  /// Adds messages to the batch; returns how many are left.
-  template <class Add>
-  std::size_t take(Add add) {
-    std::array<int, fast::max_ranks> taken = {};
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < messages_.size(); ++i) {
-      if (done_[i]) continue;
-      int& count = taken[static_cast<std::size_t>(messages_[i].peer)];
-      if (count == depth_) {
-        ++left;
-        continue;
-      }
-      add(messages_[i], count++);
-      done_[i] = true;
-    }
-    return left;
-  }
-
- private:
-  std::span<const GpuBoard::Message> messages_;
-  int depth_;
-  std::vector<bool>& done_;
-};
-
-void CudaBoard::exchange(Channel channel, std::span<const Message> sent,
-                         std::span<const Message> received, void* stream, void* side_stream) {
-  auto* const caller = static_cast<cudaStream_t>(stream);
-  auto* const side = static_cast<cudaStream_t>(side_stream);
-  fast::Team team = team_;
-  for (int peer = 0; peer < team.ranks; ++peer) {
-    team.mailboxes[peer] += channel == Channel::collectives ? 1 : 0;
-  }
-  const int depth = fast::max_messages / (2 * team_.ranks);
-  // A quarter of the blocks that fit, since reductions and the other channel need room, too.
-  const auto most_blocks = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(resident_) / 4 / std::max<std::size_t>(received.size(), 1));
-  Taking sends(sent, depth, sends_done_);
-  Taking receives(received, depth, receives_done_);
-  for (std::size_t left = 1; left > 0;) {
+/// Calls launch(batch, blocks) until all messages are in a batch. A batch has as many messages of
+/// each peer on the sender as on the receiver, so that kernels of two ranks match; and few enough
+/// that their blocks take a quarter of what fits, since reductions and other messages need room.
+template <class Launch>
+void CudaBoard::for_each_batch(std::span<const Message> messages, Launch launch) {
+  const int ranks = team_.ranks;
+  const int depth = std::max(1, std::min(fast::max_messages, resident_ / 4) / ranks);
+  const auto blocks_each = static_cast<std::uint64_t>(std::max(
+      1, resident_ / 4 / std::max(1, std::min(static_cast<int>(messages.size()), depth * ranks))));
+  done_.assign(messages.size(), false);
+  for (std::size_t left = messages.size(); left > 0;) {
     fast::Batch batch;
-    int blocks = 1;
-    const auto add = [&](const Message& message, int order) {
+    int blocks = 0;
+    std::array<int, fast::max_ranks> taken = {};
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const Message& message = messages[i];
+      int& order = taken[static_cast<std::size_t>(message.peer)];
+      if (done_[i] || order == depth) continue;
+      constexpr std::uint64_t bytes_per_block = 32 << 10;
       fast::Message& next = batch.message[batch.messages++];
       next.data = static_cast<std::byte*>(message.data);
       next.bytes = static_cast<std::uint64_t>(message.bytes);
       next.peer = static_cast<std::int16_t>(message.peer);
-      next.order = static_cast<std::int16_t>(order);
-      return &next;
-    };
-    left = sends.take([&](const Message& message, int order) {
-      add(message, order);
-      ++batch.sends;
-    });
-    left += receives.take([&](const Message& message, int order) {
-      fast::Message* next = add(message, order);
-      constexpr std::uint64_t bytes_per_block = 32 << 10;
-      const std::uint64_t wanted = next->bytes / bytes_per_block + 1;
-      next->first_block = static_cast<std::uint16_t>(blocks);
-      next->blocks = static_cast<std::uint16_t>(std::min(wanted, most_blocks));
-      blocks += next->blocks;
-    });
-    if (batch.messages == 0) return;
-    if (batch.sends > 0) {
-      fast::post_kernel<<<1, fast::max_messages, 0, caller>>>(team, batch);
+      next.order = static_cast<std::int16_t>(order++);
+      next.first_block = static_cast<std::uint16_t>(blocks);
+      next.blocks = static_cast<std::uint16_t>(
+          std::min<std::uint64_t>(next.bytes / bytes_per_block + 1, blocks_each));
+      blocks += next.blocks;
+      done_[i] = true;
+      --left;
     }
-    fast::message_kernel<<<blocks, fast::block_threads, 0, side>>>(team, batch);
+    launch(batch, blocks);
     check(cudaGetLastError(), "fast messages");
   }
 }
@@ -234,7 +224,23 @@ bool GpuBoard::can_reduce(DType dtype, ReduceOp op) {
 }
 
 std::unique_ptr<GpuBoard> GpuBoard::make(Transport& host, Device device, bool one_process) {
-  return std::make_unique<CudaBoard>(host, device, one_process);
+  auto flags = PeerMemory::make(host, device, sizeof(Flags));
+  auto slabs = PeerMemory::make(
+      host, device,
+      fast::slab_bytes(host.size(), ll_bytes, push_bytes_for(host.size(), one_process)));
+  std::unique_ptr<GpuBoard> board;
+  std::string error;
+  try {
+    board = std::make_unique<CudaBoard>(std::move(flags), std::move(slabs), host.rank(),
+                                        host.size(), one_process);
+  } catch (const Error& failure) {
+    error = failure.what();
+  }
+  for (const std::int32_t made : gather_objects(host, std::int32_t{board != nullptr})) {
+    if (made == 0)
+      throw CommError(error.empty() ? "another rank has no memory for signals" : error);
+  }
+  return board;
 }
 
 }  // namespace weft::detail

@@ -8,10 +8,12 @@
 #include <cuda_runtime.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <map>
 #include <mutex>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -145,7 +147,7 @@ std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std
     try {
       memory->pooled_ = Buffer<std::byte>(static_cast<index_t>(memory->bytes_), device);
       mine = memory->pooled_.data();
-    } catch (const std::bad_alloc&) {
+    } catch (const DeviceError&) {
       name.step = {Step::allocate, cudaErrorMemoryAllocation};
     }
   } else {
@@ -190,10 +192,11 @@ std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std
   std::vector<std::uint64_t> read(at(host.size()));
   bool same = true;
   for (std::byte* part : memory->parts_) {
-    const cudaError_t next = cudaMemcpyAsync(read.data(), part, read.size() * sizeof(read[0]),
-                                             cudaMemcpyDeviceToHost, cuda_stream);
+    std::fill(read.begin(), read.end(), 0);
+    cudaError_t next = cudaMemcpyAsync(read.data(), part, read.size() * sizeof(read[0]),
+                                       cudaMemcpyDeviceToHost, cuda_stream);
+    if (next == cudaSuccess) next = cudaStreamSynchronize(cuda_stream);
     if (next != cudaSuccess) error = next;
-    if (next == cudaSuccess) error = cudaStreamSynchronize(cuda_stream);
     for (int rank = 0; rank < host.size(); ++rank) same = same && read[at(rank)] == proof(rank);
   }
   agree({Step::access, error});
@@ -204,7 +207,7 @@ std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std
 
 PeerMemory::~PeerMemory() {
   if (leaked_) {
-    static_cast<void>(new Buffer<std::byte>(std::move(pooled_)));
+    static_cast<void>(new (std::nothrow) Buffer<std::byte>(std::move(pooled_)));
   } else if (exported_ != nullptr) {
     ExportHeap::instance().give_back(device_, bytes_, exported_);
   }
