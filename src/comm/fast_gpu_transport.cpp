@@ -334,7 +334,7 @@ Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, Buffer
 std::byte* FastGpuTransport::scratch(index_t bytes) {
   if (scratch_.size() < bytes) {
     require(
-        !cuda_is_capturing(device_),
+        !cuda_is_capturing(Stream::current(device_).handle()),
         "this call needs {} bytes of memory, which cannot be allocated while it is captured in a "
         "graph; make the call once before",
         bytes);

@@ -44,6 +44,7 @@ class FastTransport final : public Transport {
         table_(allreduce_table()) {}
 
   std::string_view name() const override { return beneath_->name(); }
+  int job_size() const override { return beneath_->job_size(); }
   bool accepts(Device device) const override { return beneath_->accepts(device); }
   bool ordered_on_stream() const override { return beneath_->ordered_on_stream(); }
   std::shared_ptr<Transport> split(int color, int key) override {

@@ -76,6 +76,8 @@ const Job& job() {
 
 }  // namespace
 
+int size_of_job() { return job().size; }
+
 void throw_mpi_error(int code, const char* call) {
   // MPI describes errors between MPI_Init and MPI_Finalize.
   int initialized = 0;

@@ -29,6 +29,8 @@ MPI_Op native(ReduceOp op, DType dtype);
 
 int rank_in(MPI_Comm comm);
 int size_of(MPI_Comm comm);
+/// The number of ranks in MPI_COMM_WORLD.
+int size_of_job();
 /// The job ranks (ranks in MPI_COMM_WORLD) of a communicator; errors name these.
 std::vector<int> job_ranks(MPI_Comm comm);
 /// The job rank of this process. Cached, so that it is available during MPI_Finalize.

@@ -67,6 +67,7 @@ class MpiTransport final : public Transport {
     end_job(watched_->members()[static_cast<std::size_t>(rank)], reason.c_str());
   }
 
+  int job_size() const override { return size_of_job(); }
   void enter_elsewhere(CallKind kind) override {
     elsewhere_.emplace(*watched_, call_name(kind), true);
   }

@@ -44,6 +44,9 @@ class Transport {
   virtual std::string_view name() const = 0;
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// At least as many ranks as the job has, of which this transport connects some. The same on all
+  /// ranks.
+  virtual int job_size() const { return size(); }
   virtual bool accepts(Device device) const = 0;
   /// Of memory it accepts, a transport may leave some calls to another.
   virtual bool takes(CallKind, DType, ReduceOp) const { return true; }

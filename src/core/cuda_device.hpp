@@ -18,6 +18,10 @@ int cuda_device_count();
 /// This thread's.
 void* cuda_stream(Device device);
 std::shared_ptr<void> cuda_make_stream(Device device);
+/// Sets this thread's stream; returns the one before.
+std::shared_ptr<void> cuda_exchange_stream(Device device, std::shared_ptr<void> stream);
+/// The GPU of a stream.
+Device cuda_device_of(void* stream);
 void cuda_synchronize(void* stream);
 /// Waits for the work of all threads and ignores errors.
 void cuda_drain(Device device) noexcept;
@@ -28,8 +32,7 @@ bool cuda_passed(void* event);
 void cuda_wait(void* stream, void* event);
 void cuda_destroy_event(void* event) noexcept;
 
-/// This thread's stream is being captured.
-bool cuda_is_capturing(Device device);
+bool cuda_is_capturing(void* stream);
 std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& work);
 void cuda_launch(Device device, void* graph);
 

@@ -1,3 +1,5 @@
+#include <weft/core/error.hpp>
+#include <weft/core/format.hpp>
 #include <weft/core/graph.hpp>
 #include <weft/core/stream.hpp>
 
@@ -46,6 +48,36 @@ void Stream::synchronize() const {
 void Stream::wait([[maybe_unused]] const Event& event) const {
 #if defined(WEFT_WITH_CUDA)
   if (handle() != nullptr && event.handle() != nullptr) detail::cuda_wait(handle(), event.handle());
+#endif
+}
+
+StreamScope::StreamScope(Device device, [[maybe_unused]] void* stream) : device_(device) {
+  require(device.kind == DeviceKind::cuda, "StreamScope: {} has no streams", device);
+  require_available(device);
+#if defined(WEFT_WITH_CUDA)
+  require(stream != nullptr, "StreamScope: the default stream cannot be used");
+  const Device on = detail::cuda_device_of(stream);
+  require(on == device, "StreamScope: the stream is on {}, not on {}", on, device);
+  const Stream own = Stream::current(device);
+  before_ =
+      detail::cuda_exchange_stream(device, std::shared_ptr<void>(std::shared_ptr<void>(), stream));
+  if (detail::cuda_is_capturing(stream)) return;
+  order_.record(own);
+  Stream::current(device).wait(order_);
+#endif
+}
+
+StreamScope::~StreamScope() {
+#if defined(WEFT_WITH_CUDA)
+  const Stream within = Stream::current(device_);
+  detail::cuda_exchange_stream(device_, std::move(before_));
+  try {
+    if (detail::cuda_is_capturing(within.handle())) return;
+    order_.record(within);
+    Stream::current(device_).wait(order_);
+  } catch (const Error&) {
+    // The GPU has failed; the next call reports it.
+  }
 #endif
 }
 

@@ -103,4 +103,25 @@ TEST(StreamGraph, survives_failing_work) {
   EXPECT_EQ(on_host(data), counted(50, 1));
 }
 
+TEST(StreamScope, issues_work_to_the_given_stream) {
+  if (other_device().kind != DeviceKind::cuda) GTEST_SKIP() << "needs a GPU";
+  const Stream own = Stream::current(other_device());
+  const Stream foreign = Stream::make(other_device());
+  const Buffer<int> from = on_device(counted(1'000'000, 3));
+  Buffer<int> to(from.size(), other_device());
+  {
+    const StreamScope scope(other_device(), foreign.handle());
+    EXPECT_EQ(Stream::current(other_device()).handle(), foreign.handle());
+    copy(from, to);  // after the copy to `from`, which was issued to the other stream
+  }
+  EXPECT_EQ(Stream::current(other_device()).handle(), own.handle());
+  EXPECT_EQ(on_host(to), counted(1'000'000, 3));
+}
+
+TEST(StreamScope, refuses_what_is_no_stream_of_the_device) {
+  EXPECT_THROW(StreamScope(Device::cpu(), nullptr), ArgumentError);
+  if (other_device().kind != DeviceKind::cuda) return;
+  EXPECT_THROW(StreamScope(other_device(), nullptr), ArgumentError);
+}
+
 }  // namespace weft::test

@@ -56,4 +56,21 @@ class Event {
   Device device_;                          // of the handle
 };
 
+/// For its lifetime, this thread's work for a GPU is issued to a stream of the program's own, such as
+/// that of an inference engine. Work before, within and after the scope stays in order; if the
+/// stream is being captured, the capture has only what is issued within.
+class StreamScope {
+ public:
+  /// `stream` is a cudaStream_t on `device` that outlives the scope.
+  StreamScope(Device device, void* stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Device device_;
+  std::shared_ptr<void> before_;
+  Event order_;
+};
+
 }  // namespace weft

@@ -62,8 +62,9 @@ fast::Algorithm kernel_for(AllreduceAlgorithm algorithm) {
 
 class CudaBoard final : public GpuBoard {
  public:
+  /// `sharing` is the number of ranks on the GPU, also of other communicators.
   CudaBoard(std::unique_ptr<PeerMemory> flags, std::unique_ptr<PeerMemory> slabs, int rank,
-            int ranks, bool one_process)
+            int ranks, int sharing, bool one_process)
       : flags_(std::move(flags)), slabs_(std::move(slabs)), status_(sizeof(std::uint32_t)) {
     team_.rank = rank;
     team_.ranks = ranks;
@@ -80,10 +81,10 @@ class CudaBoard final : public GpuBoard {
     team_.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
     // Kernels of all ranks that share the GPU must be resident at once. All ranks compute the same.
     resident_ = fast::max_blocks;
-    fit<float>();
-    fit<double>();
-    fit<__half>();
-    fit<__nv_bfloat16>();
+    fit<float>(sharing);
+    fit<double>(sharing);
+    fit<__half>(sharing);
+    fit<__nv_bfloat16>(sharing);
   }
 
   ~CudaBoard() override {
@@ -147,11 +148,11 @@ class CudaBoard final : public GpuBoard {
  private:
   /// Lowers resident_ to the blocks of the kernels for T that fit beside those of the other ranks.
   template <class T>
-  void fit() {
+  void fit(int sharing) {
     for (const fast::Algorithm algorithm : {fast::Algorithm::ll, fast::Algorithm::push,
                                             fast::Algorithm::relay, fast::Algorithm::two_shot}) {
       int blocks = 0;
-      cuda_check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, team_.ranks, blocks)),
+      cuda_check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, sharing, blocks)),
                  "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
       resident_ = std::min(resident_, blocks);
     }
@@ -227,7 +228,7 @@ std::unique_ptr<GpuBoard> GpuBoard::make(Transport& host, Device device, bool on
   std::string error;
   try {
     board = std::make_unique<CudaBoard>(std::move(flags), std::move(slabs), host.rank(),
-                                        host.size(), one_process);
+                                        host.size(), host.job_size(), one_process);
   } catch (const Error& failure) {
     error = failure.what();
   }

@@ -204,6 +204,17 @@ std::shared_ptr<void> cuda_make_stream(Device device) {
   return new_stream();
 }
 
+std::shared_ptr<void> cuda_exchange_stream(Device device, std::shared_ptr<void> stream) {
+  return std::exchange(thread_device(device.ordinal).stream, std::move(stream));
+}
+
+Device cuda_device_of(void* stream) {
+  int ordinal = 0;
+  cuda_check(cudaStreamGetDevice(static_cast<cudaStream_t>(stream), &ordinal),
+             "cudaStreamGetDevice");
+  return Device::cuda(ordinal);
+}
+
 Cuda cuda_tag(Device device) { return {cuda_stream(device)}; }
 
 void cuda_synchronize(void* stream) { wait_for(static_cast<cudaStream_t>(stream)); }
@@ -252,9 +263,10 @@ void cuda_destroy_event(void* event) noexcept { cudaEventDestroy(static_cast<cud
 
 // Graphs
 
-bool cuda_is_capturing(Device device) {
+bool cuda_is_capturing(void* stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  cuda_check(cudaStreamIsCapturing(stream_on(device), &status), "cudaStreamIsCapturing");
+  cuda_check(cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status),
+             "cudaStreamIsCapturing");
   return status != cudaStreamCaptureStatusNone;
 }
 
