@@ -345,7 +345,7 @@ namespace {
 
 /// A graph would refer to staging memory that is reused before the graph is launched.
 void require_not_capturing(Device device) {
-  if (!cuda_is_capturing(device)) return;
+  if (!cuda_is_capturing(stream_on(device))) return;
   throw DeviceError("a copy from or to the host cannot be captured in a graph");
 }
 
