@@ -56,8 +56,8 @@ class Event {
   Device device_;                          // of the handle
 };
 
-/// For its lifetime, this thread's work for a GPU is issued to a stream of the program's own, such as
-/// that of an inference engine. Work before, within and after the scope stays in order; if the
+/// For its lifetime, this thread's work for a GPU is issued to a stream of the program's own, such
+/// as that of an inference engine. Work before, within and after the scope stays in order; if the
 /// stream is being captured, the capture has only what is issued within.
 class StreamScope {
  public:
