@@ -7,6 +7,7 @@
 #include "core/host_waits.hpp"
 
 #include <atomic>
+#include <exception>
 #include <utility>
 
 namespace weft {
@@ -69,13 +70,13 @@ StreamScope::StreamScope(Device device, [[maybe_unused]] void* stream) : device_
 
 StreamScope::~StreamScope() {
 #if defined(WEFT_WITH_CUDA)
-  const Stream within = Stream::current(device_);
-  detail::cuda_exchange_stream(device_, std::move(before_));
   try {
+    const Stream within = Stream::current(device_);
+    detail::cuda_exchange_stream(device_, std::move(before_));
     if (detail::cuda_is_capturing(within.handle())) return;
     order_.record(within);
     Stream::current(device_).wait(order_);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The GPU has failed; the next call reports it.
   }
 #endif
