@@ -1,6 +1,8 @@
 #include "comm/device_route.hpp"
 
+#include <weft/core/buffer.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/stream.hpp>
 
 #include "comm/allreduce_table.hpp"
 #include "comm/comm_state.hpp"
@@ -18,6 +20,7 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,7 +35,9 @@ constexpr std::size_t max_fast_ranks = 16;  // fast::max_ranks
 std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
   for (std::size_t a = 0; a < ranks.size(); ++a) {
     for (std::size_t b = a + 1; b < ranks.size(); ++b) {
-      if (ranks[a].host == ranks[b].host && ranks[a].gpu == ranks[b].gpu) return std::pair(a, b);
+      if (ranks[a].machine == ranks[b].machine && ranks[a].gpu == ranks[b].gpu) {
+        return std::pair(a, b);
+      }
     }
   }
   return std::nullopt;
@@ -40,7 +45,7 @@ std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const 
 
 bool all_on_one_gpu(std::span<const RouteFacts> ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [&](const RouteFacts& each) {
-    return each.host == ranks[0].host && each.gpu == ranks[0].gpu;
+    return each.machine == ranks[0].machine && each.gpu == ranks[0].gpu;
   });
 }
 
@@ -59,7 +64,10 @@ std::string nccl_error(std::span<const RouteFacts> ranks) {
 
 /// Why kernels of these ranks cannot reach into each other's memory; empty if they can.
 std::string fast_error(std::string_view host, std::span<const RouteFacts> ranks) {
-  if (!all_on_one_gpu(ranks)) return "the ranks are not on one GPU";
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank].machine == ranks[0].machine) continue;
+    return fmt::format("ranks 0 and {} are on different machines", rank);
+  }
   if (ranks.size() > max_fast_ranks) {
     return fmt::format("there are {} ranks, and at most {} are possible", ranks.size(),
                        max_fast_ranks);
@@ -116,11 +124,20 @@ Route requested(RouteRequest request, std::string_view host, std::span<const Rou
   return {"staged", "set by WEFT_DEVICE_COMM"};
 }
 
-Route automatic(std::string_view host_transport, std::span<const RouteFacts> ranks) {
+Route automatic(std::string_view host_transport, std::span<const RouteFacts> ranks,
+                std::string not_fast) {
   if (ranks.size() == 1) return {"self", "there is one rank"};
+  // Between GPUs, NCCL knows the links.
+  if (not_fast.empty() && !all_on_one_gpu(ranks)) not_fast = "the ranks are not on one GPU";
+  if (not_fast.empty()) not_fast = fast_error(host_transport, ranks);
+  if (not_fast.empty()) {
+    return {"fast", "the ranks share a GPU, and their kernels reach into each other's memory"};
+  }
   if (host_transport == "thread" && all_on_one_gpu(ranks) &&
       ranks.size() <= static_cast<std::size_t>(kernels::max_gpu_inputs)) {
-    return {"thread", "the ranks are threads on one GPU, and read each other's memory"};
+    return {
+        "thread",
+        "the ranks are threads on one GPU, and read each other's memory; not 'fast': " + not_fast};
   }
   std::string why = nccl_error(ranks);
   if (why.empty()) {
@@ -129,7 +146,8 @@ Route automatic(std::string_view host_transport, std::span<const RouteFacts> ran
       return {"nccl", fmt::format("every rank has a GPU of its own, and there is NCCL {}",
                                   nccl_version_text(ranks[0].nccl_version))};
     }
-    why = fmt::format("ranks {} and {} share a GPU, which NCCL refuses", pair->first, pair->second);
+    why = fmt::format("ranks {} and {} share a GPU, which NCCL refuses; not 'fast': {}",
+                      pair->first, pair->second, not_fast);
   }
   if (host_transport == "mpi" && cuda_aware(ranks)) {
     return {"mpi", why + "; the MPI library is CUDA-aware"};
@@ -146,7 +164,7 @@ std::string nccl_version_text(std::int32_t version) {
 RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
                              [[maybe_unused]] Device device) {
   RouteFacts facts;
-  facts.host = host_id();
+  facts.machine = machine_id();
   facts.request = settings().device_comm;
   facts.fast_allowed = settings().fast ? 1 : 0;
   facts.table = allreduce_table()->hash();
@@ -163,14 +181,15 @@ RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
   return facts;
 }
 
-Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks) {
+Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks,
+                   const std::string& not_fast) {
   const RouteRequest request = ranks[0].request;
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
     if (ranks[rank].request == request) continue;
     throw AgreedError(
         fmt::format("WEFT_DEVICE_COMM differs between ranks 0 and {}; it must be the same", rank));
   }
-  Route route = request == RouteRequest::automatic ? automatic(host_transport, ranks)
+  Route route = request == RouteRequest::automatic ? automatic(host_transport, ranks, not_fast)
                                                    : requested(request, host_transport, ranks);
   // Between processes, some calls of the route "fast" are staged.
   route.capturable = route.name == "self" || route.name == "nccl" ||
@@ -187,13 +206,68 @@ void use_self_route_if_single(CommState& state) {
   state.route = {"self", "there is one rank", true};
 }
 
+#ifdef WEFT_WITH_CUDA
+namespace {
+
+/// The mean time of small reductions, on the rank with the longest.
+std::chrono::duration<double> time_of_reductions(Transport& host, Transport& gpu, Device device) {
+  using Clock = std::chrono::steady_clock;
+  Buffer<float> data(1, device);
+  const BufferRef memory(data);
+  const auto reduce = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      gpu.allreduce(memory, memory, ReduceOp::sum, CallMode::blocking);
+    }
+    Stream::current(device).synchronize();
+  };
+  reduce(2);  // loads the kernel
+  constexpr int times = 10;
+  const Clock::time_point start = Clock::now();
+  reduce(times);
+  const std::chrono::duration<double> mean = (Clock::now() - start) / times;
+  const auto means = gather_objects(host, mean.count());
+  return std::chrono::duration<double>(*std::max_element(means.begin(), means.end()));
+}
+
+/// Processes on one GPU run in turn, for milliseconds each, unless the multi-process service lets
+/// them run at once. Null, with a reason, if their kernels should not wait for each other.
+std::shared_ptr<Transport> try_fast(const std::shared_ptr<Transport>& host, Device device,
+                                    std::string& reason) {
+  std::shared_ptr<Transport> transport;
+  try {
+    transport = make_fast_gpu_transport(host, device);
+  } catch (const CommError& error) {  // on all ranks
+    reason = error.what();
+    return nullptr;
+  }
+  constexpr std::chrono::microseconds limit(200);
+  const std::chrono::duration<double> time = time_of_reductions(*host, *transport, device);
+  if (time < limit) return transport;
+  reason = fmt::format(
+      "a reduction takes {:.1f} ms, so the processes take turns on the GPU; start the CUDA "
+      "multi-process service (nvidia-cuda-mps-control -d)",
+      1e3 * time.count());
+  return nullptr;
+}
+
+}  // namespace
+#endif
+
 void choose_gpu_transport(CommState& state, Device device) {
   const auto facts = gather_objects(*state.transport, local_route_facts(*state.transport, device));
-  const Route route = choose_route(state.transport->name(), facts);
+  Route route = choose_route(state.transport->name(), facts);
   std::shared_ptr<Transport> transport;
   if (route.name == "thread" || route.name == "mpi") transport = state.transport;
 #ifdef WEFT_WITH_CUDA
-  if (route.name == "fast") transport = make_fast_gpu_transport(state.transport, device);
+  if (route.name == "fast") {
+    if (state.transport->name() == "thread" || facts[0].request == RouteRequest::fast) {
+      transport = make_fast_gpu_transport(state.transport, device);
+    } else {
+      std::string reason;
+      transport = try_fast(state.transport, device, reason);
+      if (transport == nullptr) route = choose_route(state.transport->name(), facts, reason);
+    }
+  }
 #endif
 #ifdef WEFT_WITH_NCCL
   if (route.name == "nccl") transport = make_nccl_transport(state.transport, device);

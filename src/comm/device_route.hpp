@@ -15,7 +15,7 @@ namespace weft::detail {
 
 /// What ranks exchange to choose a route. Plain numbers, since it is sent as bytes.
 struct RouteFacts {
-  std::uint64_t host = 0;
+  std::uint64_t machine = 0;
   std::uint64_t gpu = 0;          // identifies the GPU in all processes
   std::uint64_t table = 0;        // AllreduceTable::hash()
   std::int32_t nccl_version = 0;  // as NCCL numbers them: 22809 is 2.28.9; 0 is none
@@ -28,7 +28,9 @@ struct RouteFacts {
 RouteFacts local_route_facts(const Transport& host, Device device);
 
 /// Computes the same route on all ranks. Throws AgreedError if a request cannot be satisfied.
-Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks);
+/// `not_fast`, if not empty, is why "fast" was tried in vain.
+Route choose_route(std::string_view host_transport, std::span<const RouteFacts> ranks,
+                   const std::string& not_fast = {});
 
 inline constexpr std::int32_t oldest_nccl = 21800;
 std::string nccl_version_text(std::int32_t version);

@@ -11,10 +11,12 @@
 #include "comm/self_transport.hpp"
 #include "comm/waiter.hpp"
 #include "core/cuda_device.hpp"
+#include "core/gpu_warm_up.hpp"
 
 #include <exception>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
         device_(device),
         one_process_(host_->name() == "thread"),
         stream_(Stream::current(device)),
+        thread_(std::this_thread::get_id()),
         messages_(GpuBoard::Channel::messages, device),
         collectives_(GpuBoard::Channel::collectives, device),
         self_(make_self_transport()),
@@ -100,7 +103,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
     return one_process_ ? AllreducePlace::gpu_thread : AllreducePlace::gpu_process;
   }
   /// This thread's stream. Calls of one communicator run one after the other, also if they come
-  /// from several streams.
+  /// from several threads in turn.
   const Stream& stream();
   /// Waits for the kernels of this rank, which use memory of the board.
   void drain() noexcept;
@@ -120,7 +123,8 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   Device device_;
   bool one_process_;
   AllreduceChoices choices_;
-  Stream stream_;  // of the last call
+  Stream stream_;           // of the last call
+  std::thread::id thread_;  // of the last call
   Event moved_;
   GpuChannel messages_;
   GpuChannel collectives_;
@@ -150,20 +154,23 @@ void FastGpuTransport::check(std::chrono::duration<double>) {
 
 const Stream& FastGpuTransport::stream() {
   Stream current = Stream::current(device_);
-  if (current.handle() != stream_.handle()) {
+  if (current.handle() == stream_.handle()) return stream_;
+  // The streams that one thread uses in turn are in order already (StreamScope).
+  if (thread_ != std::this_thread::get_id()) {
     moved_.record(stream_);
     current.wait(moved_);
-    stream_ = std::move(current);
+    thread_ = std::this_thread::get_id();
   }
+  stream_ = std::move(current);
   return stream_;
 }
 
 void FastGpuTransport::drain() noexcept {
   try {
     // Not by the ends of issues: they may have been captured.
-    for (const Stream& stream : {stream_, messages_.sends.stream(), messages_.recvs.stream(),
-                                 collectives_.sends.stream(), collectives_.recvs.stream()}) {
-      moved_.record(stream);
+    for (const Stream& each : {stream(), messages_.sends.stream(), messages_.recvs.stream(),
+                               collectives_.sends.stream(), collectives_.recvs.stream()}) {
+      moved_.record(each);
       Waiter waiter(true);
       while (!moved_.passed()) {
         if (!waiter.pause() || !board_->failure().empty()) continue;
@@ -393,6 +400,7 @@ Ticket FastGpuTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, B
 std::shared_ptr<Transport> make_fast_gpu_transport(const std::shared_ptr<Transport>& host,
                                                    Device device) {
   const Transport::CallScope scope(*host, "connecting ranks on a GPU");
+  warm_up_gpu(device);  // before the ranks meet, so before any of them launches a kernel that waits
   return std::make_shared<FastGpuTransport>(host, device);
 }
 

@@ -150,7 +150,7 @@ void FastTransport::open() {
   const CallScope scope(*this, to_string(CallKind::allreduce).data());
   const int pretended = settings().node_ranks;
   const RankFacts mine = {
-      .host = pretended > 0 ? static_cast<std::uint64_t>(rank() / pretended) : host_id(),
+      .host = pretended > 0 ? static_cast<std::uint64_t>(rank() / pretended) : machine_id(),
       .allowed = settings().fast ? 1U : 0U,
       .table = table_->hash(),
       .order = static_cast<std::uint64_t>(table_->order())};

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -171,6 +172,12 @@ std::string no_mpi_error(const Task& task) {
 }
 
 std::uint64_t host_id() { return std::hash<std::string>{}(this_host()); }
+
+std::uint64_t machine_id() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot.empty() ? host_id() : std::hash<std::string>{}(boot);
+}
 
 RankLocation this_location() {
   RankLocation location;

@@ -54,6 +54,9 @@ struct RankLocation {
 RankLocation this_location();
 /// A hash of the host name: the same in all processes of the host.
 std::uint64_t host_id();
+/// Identifies the running kernel: the same in all containers of a machine, which have host names of
+/// their own.
+std::uint64_t machine_id();
 
 /// A location in a fixed number of bytes, to be sent; cores from 1024 on are left out.
 using PackedLocation = std::array<std::uint8_t, 192>;

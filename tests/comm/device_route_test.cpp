@@ -23,7 +23,7 @@ std::vector<RouteFacts> on_gpus(const std::vector<int>& gpus) {
   std::vector<RouteFacts> ranks;
   for (const int gpu : gpus) {
     RouteFacts facts;
-    facts.host = 1;
+    facts.machine = 1;
     facts.gpu = static_cast<std::uint64_t>(gpu);
     facts.nccl_version = 22809;
     ranks.push_back(facts);
@@ -126,8 +126,31 @@ TEST(DeviceRoute, of_one_rank_is_self) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0})).name, "self");
 }
 
-TEST(DeviceRoute, of_threads_on_one_gpu_is_direct) {
-  EXPECT_EQ(choose_route("thread", on_gpus({0, 0, 0})).name, "thread");
+TEST(DeviceRoute, of_ranks_on_one_gpu_is_fast) {
+  EXPECT_EQ(choose_route("thread", on_gpus({0, 0, 0})).name, "fast");
+  EXPECT_EQ(choose_route("mpi", on_gpus({0, 0, 0})).name, "fast");
+}
+
+TEST(DeviceRoute, of_threads_that_load_kernels_lazily_is_direct) {
+  auto ranks = on_gpus({0, 0, 0});
+  ranks[1].loads_lazily = 1;
+  const Route route = choose_route("thread", ranks);
+  EXPECT_EQ(route.name, "thread");
+  EXPECT_NE(route.reason.find("CUDA_MODULE_LOADING=EAGER"), std::string::npos) << route.reason;
+  EXPECT_FALSE(route.capturable);
+}
+
+TEST(DeviceRoute, of_processes_where_fast_fails_is_staged) {
+  const Route route = choose_route("mpi", on_gpus({0, 0}), "they take turns");
+  EXPECT_EQ(route.name, "staged");
+  EXPECT_NE(route.reason.find("not 'fast': they take turns"), std::string::npos) << route.reason;
+}
+
+TEST(DeviceRoute, is_not_fast_where_that_is_forbidden) {
+  auto ranks = on_gpus({0, 0});
+  ranks[1].fast_allowed = 0;
+  EXPECT_EQ(choose_route("thread", ranks).name, "thread");
+  EXPECT_EQ(choose_route("mpi", ranks).name, "staged");
 }
 
 TEST(DeviceRoute, of_ranks_with_gpus_of_their_own_is_nccl) {
@@ -139,7 +162,7 @@ TEST(DeviceRoute, of_ranks_with_gpus_of_their_own_is_nccl) {
 
 TEST(DeviceRoute, distinguishes_gpus_of_different_hosts) {
   auto ranks = on_gpus({0, 0});
-  ranks[1].host = 2;
+  ranks[1].machine = 2;
   EXPECT_EQ(choose_route("mpi", ranks).name, "nccl");
 }
 
@@ -172,21 +195,22 @@ TEST(DeviceRoute, can_be_requested) {
   EXPECT_EQ(choose_route("mpi", aware).name, "mpi");
   EXPECT_EQ(choose_route("thread", asking(ranks, RouteRequest::fast)).name, "fast");
   EXPECT_EQ(choose_route("mpi", asking(ranks, RouteRequest::fast)).name, "fast");
+  EXPECT_EQ(choose_route("mpi", asking(on_gpus({0, 1}), RouteRequest::fast)).name, "fast");
 }
 
 TEST(DeviceRoute, tells_whether_graphs_can_capture_calls) {
   EXPECT_TRUE(choose_route("thread", on_gpus({0})).capturable);
   EXPECT_TRUE(choose_route("mpi", on_gpus({0, 1})).capturable) << "NCCL";
-  EXPECT_FALSE(choose_route("thread", on_gpus({0, 0})).capturable);
-  EXPECT_FALSE(choose_route("mpi", on_gpus({0, 0})).capturable) << "staged";
-  const auto fast = asking(on_gpus({0, 0}), RouteRequest::fast);
-  EXPECT_TRUE(choose_route("thread", fast).capturable);
-  EXPECT_FALSE(choose_route("mpi", fast).capturable) << "messages are staged";
+  EXPECT_TRUE(choose_route("thread", on_gpus({0, 0})).capturable);
+  EXPECT_FALSE(choose_route("mpi", on_gpus({0, 0})).capturable) << "messages are staged";
+  const auto staged = asking(on_gpus({0, 0}), RouteRequest::staged);
+  EXPECT_FALSE(choose_route("thread", staged).capturable);
 }
 
 TEST(DeviceRoute, refuses_impossible_requests) {
-  expect_refused("mpi", asking(on_gpus({0, 1}), RouteRequest::fast), {"not on one GPU"});
-  expect_refused("thread", asking(on_gpus({0, 1}), RouteRequest::fast), {"not on one GPU"});
+  auto apart = asking(on_gpus({0, 1, 0}), RouteRequest::fast);
+  apart[2].machine = 2;
+  expect_refused("mpi", apart, {"ranks 0 and 2 are on different machines"});
   auto lazy = asking(on_gpus({0, 0}), RouteRequest::fast);
   lazy[1].loads_lazily = 1;
   expect_refused("thread", lazy, {"CUDA_MODULE_LOADING=EAGER"});

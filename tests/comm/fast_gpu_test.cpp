@@ -55,16 +55,16 @@ std::vector<T> on_host(const Buffer<T>& buffer) {
 /// Values of one rank whose sum depends on the order of the ranks.
 template <class T>
 std::vector<T> values_of(int rank, std::size_t count) {
-  std::mt19937 random(static_cast<unsigned>(rank) * 7919U + static_cast<unsigned>(count));
-  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::minstd_rand random(static_cast<unsigned>(rank) * 7919U + 1);
+  const auto next = [&] { return 1e-4F * static_cast<float>(random() % 20001) - 1; };
+  const float scale = rank % 2 == 0 ? 1e4F : 1e-3F;
   std::vector<T> values(count);
   for (T& value : values) {
-    const double scale = rank % 2 == 0 ? 1e4 : 1e-3;
     if constexpr (requires { typename T::value_type; }) {
       using Real = typename T::value_type;
-      value = {static_cast<Real>(scale * uniform(random)), static_cast<Real>(uniform(random))};
+      value = {static_cast<Real>(scale * next()), static_cast<Real>(next())};
     } else {
-      value = static_cast<T>(static_cast<float>(scale * uniform(random)));
+      value = static_cast<T>(scale * next());
     }
   }
   return values;
@@ -151,6 +151,33 @@ TEST_F(FastGpu, takes_memory_at_any_address) {
   });
 }
 
+TEST_F(FastGpu, takes_more_elements_than_31_bits_count) {
+  if (ranks() > 2) GTEST_SKIP() << "needs 4 GiB for each rank; run with 2";
+  on_ranks([](const Comm& comm) {
+    const index_t count = (index_t{1} << 31) + 5;
+    Buffer<BFloat16> data(count, other_device());
+    const std::vector<BFloat16> ones(1 << 20, BFloat16(1.0F));
+    const auto begin_of = [&](index_t part) {  // the last part overlaps the one before
+      return std::min(part, count - static_cast<index_t>(ones.size()));
+    };
+    for (index_t i = 0; i < count; i += static_cast<index_t>(ones.size())) {
+      copy_bytes(data.data() + begin_of(i), other_device(), ones.data(), Device::cpu(),
+                 ones.size() * sizeof(BFloat16));
+    }
+    comm.allreduce(data);
+    const std::vector<BFloat16> expected(ones.size(), BFloat16(static_cast<float>(comm.size())));
+    std::vector<BFloat16> part(ones.size());
+    for (index_t i = 0; i < count; i += static_cast<index_t>(64 * ones.size())) {
+      copy_bytes(part.data(), Device::cpu(), data.data() + begin_of(i), other_device(),
+                 part.size() * sizeof(BFloat16));
+      EXPECT_TRUE(same_bits(part, expected)) << i;
+    }
+    copy_bytes(part.data(), Device::cpu(), data.data() + begin_of(count), other_device(),
+               part.size() * sizeof(BFloat16));
+    EXPECT_TRUE(same_bits(part, expected)) << "at the end";
+  });
+}
+
 TEST_F(FastGpu, calls_do_not_wait_for_the_gpu) {
   on_ranks([](const Comm& comm) {
     const auto mine = values_of<float>(comm.rank(), 1000);
@@ -213,7 +240,7 @@ TEST_F(FastGpu, communicators_do_not_disturb_each_other) {
 TEST_F(FastGpu, many_calls_in_a_row) {
   on_ranks([](const Comm& comm) {
     Buffer<double> data = on_gpu(std::vector<double>{1.0, 2.0, 3.0});
-    for (int i = 0; i < 200'000; ++i) comm.allreduce(data, ReduceOp::avg);
+    for (int i = 0; i < 1'000'000; ++i) comm.allreduce(data, ReduceOp::avg);
     EXPECT_EQ(on_host(data), (std::vector<double>{1, 2, 3}));
   });
 }
@@ -259,6 +286,23 @@ TEST_F(FastGpu, calls_that_need_memory_cannot_be_captured_at_first) {
     graph.launch();
     graph.launch();
     EXPECT_EQ(on_host(data), std::vector<double>(1000, comm.size()));
+  });
+}
+
+TEST_F(FastGpu, calls_from_streams_of_the_program_stay_in_order) {
+  on_ranks([](const Comm& comm) {
+    Buffer<double> data = on_gpu(std::vector<double>(100'000, 1.0));
+    const Stream other = Stream::make(other_device());
+    double expected = 1;
+    for (int i = 0; i < 10; ++i) {
+      comm.allreduce(data);
+      {
+        const StreamScope scope(other_device(), other.handle());
+        comm.allreduce(data);
+      }
+      expected *= comm.size() * comm.size();
+    }
+    EXPECT_EQ(on_host(data), std::vector<double>(100'000, expected));
   });
 }
 

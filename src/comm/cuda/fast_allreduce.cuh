@@ -276,13 +276,60 @@ __device__ Pack<T> combine(int ranks, Op op, Read read) {
 // The kernels. `in` and `out` may begin anywhere; elsewhere than at multiples of 16 bytes they take
 // longer.
 
-/// Every 4 bytes of data travel with the generation in one 8-byte store, so that data and flag
-/// arrive together: one way to the peers, no barrier. For small data.
+/// A pack as it travels: every 4 bytes beside the generation. A vector access may be torn, but not
+/// within its 8-byte elements, so data and flag arrive together.
+struct Line {
+  std::uint64_t at[4];
+
+  __device__ void store(std::uint64_t* to) const {
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(at[0]), "l"(at[1])
+                 : "memory");
+    asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1, %2};" ::"l"(to + 2), "l"(at[2]),
+                 "l"(at[3])
+                 : "memory");
+  }
+  __device__ void load(const std::uint64_t* from) {
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(at[0]), "=l"(at[1])
+                 : "l"(from)
+                 : "memory");
+    asm volatile("ld.relaxed.sys.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(at[2]), "=l"(at[3])
+                 : "l"(from + 2)
+                 : "memory");
+  }
+  __device__ bool has_come(std::uint32_t generation) const {
+    bool come = true;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      come = come && static_cast<std::uint32_t>(at[i] >> 32) == generation;
+    return come;
+  }
+};
+template <class T>
+__device__ Line line_of(const Pack<T>& pack, std::uint32_t generation) {
+  std::uint32_t words[4];
+  memcpy(words, &pack, sizeof(words));
+  Line line;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) line.at[i] = std::uint64_t{generation} << 32 | words[i];
+  return line;
+}
+template <class T>
+__device__ Pack<T> pack_of(const Line& line) {
+  std::uint32_t words[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) words[i] = static_cast<std::uint32_t>(line.at[i]);
+  Pack<T> pack;
+  memcpy(&pack, words, sizeof(words));
+  return pack;
+}
+
+/// Data travels with its flags: one way to the peers, no barrier. For small data.
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
     ll_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
   const std::size_t packs = pack_count<T>(count);
-  using Words = std::uint32_t[4];
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
   const std::size_t half = (generation & 1) * static_cast<std::size_t>(ranks) * 2 * team.ll_bytes;
@@ -297,29 +344,33 @@ __global__ void __launch_bounds__(block_threads)
   bool met = true;
   for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs && met; i += stride) {
     const Pack<T> mine = source.load(i);
-    const auto& words = reinterpret_cast<const Words&>(mine);
-    for (int step = 0; step < ranks; ++step) {
-      const int peer = (team.rank + step) % ranks;
-      std::uint64_t* to = slot(peer, team.rank, i);
+    const Line sent = line_of(mine, generation);
+    for (int step = 1; step < ranks; ++step) {
+      sent.store(slot((team.rank + step) % ranks, team.rank, i));
+    }
+    // A read takes longer than all that follows, so those of all ranks are made at once.
+    Line lines[Ranks > 0 ? Ranks : 1];
+    if constexpr (Ranks > 0) {
+      met = detail::poll(team, [&] {
 #pragma unroll
-      for (int word = 0; word < 4; ++word) {
-        detail::store_relaxed(to + word, std::uint64_t{generation} << 32 | words[word]);
-      }
+        for (int rank = 0; rank < Ranks; ++rank) lines[rank].load(slot(team.rank, rank, i));
+        bool come = true;
+#pragma unroll
+        for (int rank = 0; rank < Ranks; ++rank) {
+          come = come && (rank == team.rank || lines[rank].has_come(generation));
+        }
+        return come;
+      });
     }
     const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) {
-      const std::uint64_t* from = slot(team.rank, rank, i);
-      Pack<T> pack;
-      auto& received = reinterpret_cast<Words&>(pack);
-#pragma unroll
-      for (int word = 0; word < 4; ++word) {
-        std::uint64_t line = 0;
+      if (rank == team.rank) return mine;
+      if constexpr (Ranks == 0) {
         met = met && detail::poll(team, [&] {
-                line = detail::load_relaxed(from + word);
-                return static_cast<std::uint32_t>(line >> 32) == generation;
+                lines[0].load(slot(team.rank, rank, i));
+                return lines[0].has_come(generation);
               });
-        received[word] = static_cast<std::uint32_t>(line);
       }
-      return pack;
+      return pack_of<T>(lines[Ranks > 0 ? rank : 0]);
     });
     result.store(i, sum);
   }

@@ -120,6 +120,27 @@ std::size_t exported_bytes(std::size_t bytes) {
 /// The word by which a rank proves that it writes to a part.
 std::uint64_t proof(int rank) { return 0x77656674ULL << 32 | static_cast<std::uint64_t>(rank + 1); }
 
+/// Lets threads on other GPUs access the memory of this one, and its kernels theirs, where the GPUs
+/// are connected. Does not report errors: the proof of access does.
+void connect_gpus(Device device) {
+  int count = 0;
+  cudaMemPool_t pool = nullptr;
+  cudaGetDeviceCount(&count);
+  cudaDeviceGetDefaultMemPool(&pool, device.ordinal);
+  for (int peer = 0; peer < count; ++peer) {
+    int connected = 0;
+    if (peer != device.ordinal) cudaDeviceCanAccessPeer(&connected, device.ordinal, peer);
+    if (connected == 0) continue;
+    cudaDeviceEnablePeerAccess(peer, 0);  // memory of cudaMalloc there
+    cudaMemAccessDesc access = {};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = peer;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    cudaMemPoolSetAccess(pool, &access, 1);
+  }
+  cudaGetLastError();  // access may have been enabled before
+}
+
 }  // namespace
 
 std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std::size_t bytes) {
@@ -142,6 +163,8 @@ std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std
   name.process = this_process();
   std::byte* mine = nullptr;
   if (one_process) {
+    const std::vector<int> gpus = gather_objects(host, device.ordinal);
+    if (std::count(gpus.begin(), gpus.end(), gpus[0]) != host.size()) connect_gpus(device);
     // From the pool, which allocates while kernels run; cudaMalloc may wait for kernels that wait
     // for this rank.
     try {

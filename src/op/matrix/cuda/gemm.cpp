@@ -3,12 +3,12 @@
 #include "op/matrix/cuda/gemm.hpp"
 
 #include "core/cuda/cuda_check.hpp"
+#include "core/cuda/per_thread.hpp"
+#include "core/gpu_warm_up.hpp"
 
 #include <cublas_v2.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
 namespace weft::detail {
 namespace {
@@ -19,24 +19,23 @@ void check(cublasStatus_t code, const char* call) {
   throw DeviceError(fmt::format("{}: {}", call, cublasGetStatusString(code)));
 }
 
-struct Destroy {
-  void operator()(cublasHandle_t handle) const noexcept { cublasDestroy(handle); }
-};
+cublasHandle_t make_handle() {
+  cublasHandle_t made = nullptr;
+  check(cublasCreate(&made), "cublasCreate");
+  return made;
+}
 
 /// This thread's handle for the current GPU.
 cublasHandle_t handle_for(void* stream) {
-  thread_local std::map<int, std::unique_ptr<cublasContext, Destroy>> handles;
+  thread_local PerThread<cublasHandle_t> handles;
   int gpu = 0;
   cuda_check(cudaGetDevice(&gpu), "cudaGetDevice");
-  auto& handle = handles[gpu];
-  if (handle == nullptr) {
-    cublasHandle_t made = nullptr;
-    check(cublasCreate(&made), "cublasCreate");
-    handle.reset(made);
-  }
-  check(cublasSetStream(handle.get(), static_cast<cudaStream_t>(stream)), "cublasSetStream");
-  return handle.get();
+  const cublasHandle_t handle = handles.get(gpu, make_handle);
+  check(cublasSetStream(handle, static_cast<cudaStream_t>(stream)), "cublasSetStream");
+  return handle;
 }
+
+const bool warmed_up = add_gpu_warm_up([](Device, void* stream) { handle_for(stream); });
 
 cublasOperation_t operation(MatrixForm form) {
   switch (form) {
