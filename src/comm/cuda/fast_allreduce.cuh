@@ -92,13 +92,11 @@ __device__ inline std::uint32_t load_relaxed(const std::uint32_t* from) {
   asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
   return value;
 }
-__device__ inline void store_relaxed(std::uint64_t* to, std::uint64_t value) {
-  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
-}
-__device__ inline std::uint64_t load_relaxed(const std::uint64_t* from) {
-  std::uint64_t value;
-  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(from) : "memory");
-  return value;
+__device__ inline void load_relaxed(const std::uint32_t* from, std::uint32_t* four) {
+  asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(four[0]), "=r"(four[1]), "=r"(four[2]), "=r"(four[3])
+               : "l"(from)
+               : "memory");
 }
 __device__ inline void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
 __device__ inline std::uint64_t now_ns() {
@@ -154,15 +152,29 @@ template <class Flags>
 __device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
   __syncthreads();  // all threads have written before one of them tells
   bool met = true;
-  if (threadIdx.x < team.ranks) {
-    const int peer = static_cast<int>(threadIdx.x);
-    store_release(&flags(*team.signals[peer])[blockIdx.x][team.rank], generation);
-    const std::uint32_t* mine = &flags(*team.signals[team.rank])[blockIdx.x][peer];
-    // The peer may already be in the next step, but not further. Not an inequality: flags that were
-    // not used for 2^31 generations would look as if they were ahead.
+  // One thread for all peers: fences of several threads would wait for each other.
+  if (threadIdx.x == 0) {
+    fence();
+    for (int step = 1; step < team.ranks; ++step) {
+      const int peer = (team.rank + step) % team.ranks;
+      store_relaxed(&flags(*team.signals[peer])[blockIdx.x][team.rank], generation);
+    }
+    const std::uint32_t* mine = flags(*team.signals[team.rank])[blockIdx.x];
     met = poll(team, [&] {
-      const std::uint32_t flag = load_relaxed(mine);
-      return flag == generation || flag == next_generation(generation);
+      std::uint32_t flag[max_ranks];
+#pragma unroll
+      for (int peer = 0; peer < max_ranks; peer += 4) {
+        if (peer < team.ranks) load_relaxed(mine + peer, flag + peer);
+      }
+      bool all = true;
+#pragma unroll
+      for (int peer = 0; peer < max_ranks; ++peer) {
+        if (peer >= team.ranks || peer == team.rank) continue;
+        // The peer may already be in the next step, but not further. Not an inequality: flags that
+        // were not used for 2^31 generations would look as if they were ahead.
+        all = all && (flag[peer] == generation || flag[peer] == next_generation(generation));
+      }
+      return all;
     });
     fence();
   }
