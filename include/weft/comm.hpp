@@ -4,6 +4,7 @@
 
 #include <weft/comm/comm.hpp>
 #include <weft/comm/format.hpp>
+#include <weft/comm/fused.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/comm/message_batch.hpp>
 #include <weft/comm/print.hpp>

@@ -26,7 +26,10 @@ std::string describe(const CallFingerprint& call) {
   if (call[2] >= 0) append(to_string(static_cast<ReduceOp>(call[2])));
   if (call[3] >= 0) append(fmt::format("root {}", call[3]));
   if (call[4] >= 0) append(fmt::format("count {}", call[4]));
-  if (call[5] >= 0) append(fmt::format("parts #{:x}", call[5] & 0xffff));
+  if (call[5] >= 0) {
+    const bool fused = call[0] == scaled_code || call[0] == rms_norm_code;
+    append(fmt::format("{} #{:x}", fused ? "parameters" : "parts", call[5] & 0xffff));
+  }
   return text + ")";
 }
 
@@ -35,6 +38,8 @@ std::string describe(const CallFingerprint& call) {
 const char* name_of_call(const CallFingerprint& call) {
   if (call[0] == split_code) return "split";
   if (call[0] == agree_code) return "agree";
+  if (call[0] == scaled_code) return "allreduce_scaled";
+  if (call[0] == rms_norm_code) return "allreduce_rms_norm";
   return to_string(static_cast<CallKind>(call[0])).data();
 }
 

@@ -19,6 +19,9 @@ inline constexpr std::int64_t any = -1;
 // Kinds of calls that are compared but not counted by Stats.
 inline constexpr std::int64_t split_code = call_kinds;
 inline constexpr std::int64_t agree_code = call_kinds + 1;
+// Allreduces with an epilogue, whose parameters have a hash in the place of that of parts.
+inline constexpr std::int64_t scaled_code = call_kinds + 2;
+inline constexpr std::int64_t rms_norm_code = call_kinds + 3;
 
 /// Added to the code of a dtype for each kind of device.
 inline constexpr std::int64_t device_code = 256;

@@ -18,6 +18,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace weft::detail {
@@ -55,6 +56,9 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   bool takes(CallKind kind, DType dtype, ReduceOp op) const override {
     return one_process_ || (kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, op));
   }
+  bool averages(CallKind kind, DType dtype) const override {
+    return kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, ReduceOp::sum);
+  }
   std::shared_ptr<Transport> split(int color, int key) override {
     flush();
     std::shared_ptr<Transport> part = host_->split(color, key);
@@ -67,6 +71,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
     return host_->barrier(CallMode::blocking);
   }
   Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) override;
+  bool allreduce_then(ConstBufferRef in, BufferRef out, const Epilogue& epilogue) override;
   Ticket broadcast(BufferRef data, int root, CallMode mode) override;
   Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) override;
   Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
@@ -115,6 +120,10 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   /// Issues the messages of a collective.
   Ticket issue_collective(CallMode mode);
 
+  AllreduceAlgorithm algorithm_for_sum(ConstBufferRef in) const {
+    return choices_.choose(
+        {.ranks = size(), .bytes = in.bytes(), .dtype = in.dtype, .op = ReduceOp::sum});
+  }
   std::byte* scratch(index_t bytes);
   /// Combines the rows of the scratch memory, one per rank.
   void combine_rows(DType dtype, ReduceOp op, BufferRef out);
@@ -362,10 +371,14 @@ void FastGpuTransport::combine_rows(DType dtype, ReduceOp op, BufferRef out) {
 Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode) {
   flush();
   if (in.count == 0) return {};
+  if (op == ReduceOp::avg) {
+    board_->allreduce_scaled(algorithm_for_sum(in), in, out,
+                             {.factor = static_cast<double>(size()), .divides = true},
+                             stream().handle());
+    return {};
+  }
   if (GpuBoard::can_reduce(in.dtype, op)) {
-    const AllreduceAlgorithm algorithm =
-        choices_.choose({.ranks = size(), .bytes = in.bytes(), .dtype = in.dtype, .op = op});
-    board_->allreduce(algorithm, in, out, stream().handle());
+    board_->allreduce(algorithm_for_sum(in), in, out, stream().handle());
     return {};
   }
   rows_.make_even(size(), in.count);
@@ -374,6 +387,17 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
   all_gather(in, all, rows_, CallMode::blocking);
   combine_rows(in.dtype, op, out);
   return {};
+}
+
+bool FastGpuTransport::allreduce_then(ConstBufferRef in, BufferRef out, const Epilogue& epilogue) {
+  flush();
+  if (in.count == 0) return true;
+  if (const auto* norm = std::get_if<RowNorm>(&epilogue)) {
+    return board_->allreduce_rms_norm(in, out, *norm, stream().handle());
+  }
+  board_->allreduce_scaled(algorithm_for_sum(in), in, out, std::get<Scaling>(epilogue),
+                           stream().handle());
+  return true;
 }
 
 Ticket FastGpuTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode) {

@@ -4,6 +4,7 @@
 // to a stream and return at once; nothing in them depends on the host, so they can be captured.
 
 #include "comm/allreduce_table.hpp"
+#include "comm/epilogue.hpp"
 #include "comm/transport.hpp"
 
 #include <memory>
@@ -28,6 +29,12 @@ class GpuBoard {
   /// The result is the op over the ranks in order. In place or not.
   virtual void allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
                          void* stream) = 0;
+  /// The same, and the result is scaled.
+  virtual void allreduce_scaled(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
+                                const Scaling& scaling, void* stream) = 0;
+  /// The sums are added to the residual and normalised. False, on all ranks, if rows are too long.
+  virtual bool allreduce_rms_norm(ConstBufferRef in, BufferRef out, const RowNorm& norm,
+                                  void* stream) = 0;
 
   struct Message {
     void* data = nullptr;

@@ -101,13 +101,24 @@ std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*&
     const Device where = call.kind == CallKind::recv ? call.out.where : call.in.where;
     if (where.kind == DeviceKind::cuda) Stream::current(where).synchronize();
   }
-  if (call.op == ReduceOp::avg) {
+  if (call.op == ReduceOp::avg && !transport->averages(call.kind, call.in.dtype)) {
     if (staging == nullptr) staging = std::make_unique<Staging>();
     staging->average = call.out;
     staging->ranks = transport->size();
     call.op = ReduceOp::sum;
   }
   return staging;
+}
+
+bool issue_fused(CommState& state, const Call& call, const Epilogue& epilogue) {
+  throw_if_held(state);
+  Transport* transport = transport_for(state, call.in.where, to_string(call.kind).data());
+  if (transport == nullptr || !transport->takes(call.kind, call.in.dtype, call.op)) return false;
+  flush_gpu(state, transport);
+  const CallTimer timer(state, call.kind);
+  if (!transport->allreduce_then(call.in, call.out, epilogue)) return false;
+  record(state, call.kind, call.traffic);
+  return true;
 }
 
 void reserve_pending(CommState& state) {

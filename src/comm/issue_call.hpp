@@ -69,6 +69,10 @@ void record(CommState& state, CallKind kind, const Traffic& traffic);
 /// Returns what remains to be done after the call, if anything.
 std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*& transport);
 
+/// Makes an allreduce and its epilogue in one step, if the transport can: see
+/// Transport::allreduce_then.
+bool issue_fused(CommState& state, const Call& call, const Epilogue& epilogue);
+
 /// Makes sure that start_pending does not allocate.
 void reserve_pending(CommState& state);
 Request start_pending(const std::shared_ptr<CommState>& state, Transport& transport, CallKind kind,

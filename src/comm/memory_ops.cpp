@@ -5,11 +5,13 @@
 #include <weft/core/stream.hpp>
 #include <weft/kernel/dispatch.hpp>
 
+#include "comm/epilogue_kernels.hpp"
 #include "comm/reduction_kernels.hpp"
 #include "core/copy_on_host.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <variant>
 #include <vector>
 
 namespace weft::detail {
@@ -61,6 +63,23 @@ void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const
 void divide(BufferRef data, int ranks) {
   dispatch(data.where,
            [&](auto device) { kernels::divide(device, data.dtype, data.count, ranks, data.data); });
+}
+
+void apply(const Epilogue& epilogue, BufferRef data) {
+  if (const auto* norm = std::get_if<RowNorm>(&epilogue)) {
+    const kernels::NormedRows rows = {.dtype = data.dtype,
+                                      .rows = data.count / norm->weight.count,
+                                      .width = norm->weight.count,
+                                      .out = data.data,
+                                      .residual = norm->residual.data,
+                                      .weight = norm->weight.data,
+                                      .epsilon = norm->epsilon};
+    return dispatch(data.where, [&](auto device) { kernels::add_rms_norm(device, rows); });
+  }
+  const auto& scaling = std::get<Scaling>(epilogue);
+  dispatch(data.where, [&](auto device) {
+    kernels::scale(device, data.dtype, data.count, scaling.factor, data.data);
+  });
 }
 
 }  // namespace weft::detail

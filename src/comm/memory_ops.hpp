@@ -2,6 +2,7 @@
 
 // Local operations of transports on memory of any device, ordered on this thread's stream.
 
+#include "comm/epilogue.hpp"
 #include "comm/transport.hpp"
 
 #include <span>
@@ -19,5 +20,8 @@ void combine(Device where, DType dtype, ReduceOp op, std::span<const void* const
 
 /// Divides by the number of ranks, which turns a sum into an average.
 void divide(BufferRef data, int ranks);
+
+/// The epilogue of an allreduce whose sums are in `data`.
+void apply(const Epilogue& epilogue, BufferRef data);
 
 }  // namespace weft::detail

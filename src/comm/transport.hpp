@@ -6,6 +6,7 @@
 #include <weft/comm/stats.hpp>
 
 #include "comm/allreduce_table.hpp"
+#include "comm/epilogue.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +29,8 @@ struct Ticket {
 };
 
 /// The interface of a communication backend. Comm has checked the arguments: counts and parts fit,
-/// roots exist, the op suits the dtype and is not `avg`, and accepts() is true for all memory.
+/// roots exist, the op suits the dtype and is not `avg` (see averages()), and accepts() is true for
+/// all memory.
 /// `in` and `out` are disjoint, or the same memory (all_gather and gather: `in` is this rank's part
 /// of `out`; scatter and reduce_scatter: `out` is this rank's part of `in`; not in all_to_all).
 /// Collective calls match between ranks by their order, messages by their order between two ranks.
@@ -50,6 +52,8 @@ class Transport {
   virtual bool accepts(Device device) const = 0;
   /// Of memory it accepts, a transport may leave some calls to another.
   virtual bool takes(CallKind, DType, ReduceOp) const { return true; }
+  /// Calls of this kind take ReduceOp::avg: the bits are those of a sum and a division.
+  virtual bool averages(CallKind, DType) const { return false; }
   /// False if calls access GPU memory without regard to streams.
   virtual bool ordered_on_stream() const { return true; }
 
@@ -61,6 +65,9 @@ class Transport {
   /// The root's data is only read.
   virtual Ticket broadcast(BufferRef data, int root, CallMode mode) = 0;
   virtual Ticket allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode mode) = 0;
+  /// Blocking sum, followed by the epilogue, with the bits of the two steps apart. False, on all
+  /// ranks and with nothing done, if the transport has no faster way than them.
+  virtual bool allreduce_then(ConstBufferRef, BufferRef, const Epilogue&) { return false; }
   virtual Ticket reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode mode) = 0;
   virtual Ticket reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out, ReduceOp op,
                                 CallMode mode) = 0;

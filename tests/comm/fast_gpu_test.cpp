@@ -2,12 +2,15 @@
 // and WEFT_DEVICE_COMM=fast; scripts/gpu-check runs it with threads and with processes.
 
 #include <weft/comm/comm.hpp>
+#include <weft/comm/fused.hpp>
 #include <weft/core/buffer.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/graph.hpp>
 #include <weft/core/scalars.hpp>
 #include <weft/core/stream.hpp>
 
+#include "comm/epilogue.hpp"
+#include "comm/memory_ops.hpp"
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -17,6 +20,7 @@
 #include <complex>
 #include <cstring>
 #include <random>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -303,6 +307,142 @@ TEST_F(FastGpu, calls_from_streams_of_the_program_stay_in_order) {
       expected *= comm.size() * comm.size();
     }
     EXPECT_EQ(on_host(data), std::vector<double>(100'000, expected));
+  });
+}
+
+// In one kernel or in several, results have the same bits.
+
+/// The first of the steps.
+template <class T>
+Buffer<T> ordered_sum(const Comm& comm, const std::vector<T>& mine) {
+  const Buffer<T> in = on_gpu(mine);
+  Buffer<T> sum(in.size(), other_device());
+  comm.allreduce(in, sum);
+  return sum;
+}
+
+template <class T>
+void expect_scaled_as_in_steps(const Comm& comm) {
+  // One of each algorithm
+  for (const std::size_t bytes :
+       {std::size_t{64}, std::size_t{4} << 10, std::size_t{256} << 10, std::size_t{4} << 20}) {
+    const std::size_t count = bytes / sizeof(T) - 3;
+    SCOPED_TRACE(count);
+    const auto mine = values_of<T>(comm.rank(), count);
+    const Buffer<T> in = on_gpu(mine);
+    Buffer<T> out(in.size(), other_device());
+
+    Buffer<T> average = ordered_sum(comm, mine);
+    weft::detail::divide(average, comm.size());
+    comm.allreduce(in, out, ReduceOp::avg);
+    EXPECT_TRUE(same_bits(on_host(out), on_host(average))) << "average";
+
+    Buffer<T> product = ordered_sum(comm, mine);
+    weft::detail::apply(weft::detail::Scaling{.factor = 1.0 / 3}, product);
+    allreduce_scaled(comm, in, out, 1.0 / 3);
+    EXPECT_TRUE(same_bits(on_host(out), on_host(product)));
+    EXPECT_TRUE(same_bits(on_host(in), mine)) << "the input changed";
+
+    Buffer<T> data = on_gpu(mine);
+    allreduce_scaled(comm, data, data, 1.0 / 3);
+    EXPECT_TRUE(same_bits(on_host(data), on_host(product))) << "in place";
+  }
+}
+
+TEST_F(FastGpu, scales_as_in_steps) {
+  on_ranks([](const Comm& comm) {
+    expect_scaled_as_in_steps<float>(comm);
+    expect_scaled_as_in_steps<double>(comm);
+    expect_scaled_as_in_steps<std::complex<float>>(comm);
+    expect_scaled_as_in_steps<std::complex<double>>(comm);
+    expect_scaled_as_in_steps<Half>(comm);
+    expect_scaled_as_in_steps<BFloat16>(comm);
+  });
+}
+
+template <class T>
+void expect_norms_as_in_steps(const Comm& comm, index_t rows, index_t width) {
+  SCOPED_TRACE(std::to_string(rows) + " rows of " + std::to_string(width));
+  const auto count = static_cast<std::size_t>(rows * width);
+  const auto mine = values_of<T>(comm.rank(), count);
+  const Buffer<T> in = on_gpu(mine);
+  const Buffer<T> weight = on_gpu(values_of<T>(1, static_cast<std::size_t>(width)));
+  const auto before = values_of<T>(2, count);
+
+  Buffer<T> expected = ordered_sum(comm, mine);
+  Buffer<T> expected_residual = on_gpu(before);
+  weft::detail::apply(
+      weft::detail::RowNorm{.residual = expected_residual, .weight = weight, .epsilon = 1e-5},
+      expected);
+
+  const RmsNorm norm = {.weight = weight, .epsilon = 1e-5};
+  Buffer<T> residual = on_gpu(before);
+  Buffer<T> out(in.size(), other_device());
+  allreduce_rms_norm(comm, in, residual, out, norm);
+  EXPECT_TRUE(same_bits(on_host(out), on_host(expected)));
+  EXPECT_TRUE(same_bits(on_host(residual), on_host(expected_residual)));
+  EXPECT_TRUE(same_bits(on_host(in), mine)) << "the input changed";
+
+  Buffer<T> data = on_gpu(mine);
+  residual = on_gpu(before);
+  allreduce_rms_norm(comm, data, residual, data, norm);
+  EXPECT_TRUE(same_bits(on_host(data), on_host(expected))) << "in place";
+}
+
+template <class T>
+void expect_norms_as_in_steps(const Comm& comm) {
+  expect_norms_as_in_steps<T>(comm, 1, 1);
+  expect_norms_as_in_steps<T>(comm, 5, 7);
+  expect_norms_as_in_steps<T>(comm, 1, 4096);
+  expect_norms_as_in_steps<T>(comm, 200, 5120);
+  expect_norms_as_in_steps<T>(comm, 1000, 1021);  // rows that are not aligned, in chunks
+  expect_norms_as_in_steps<T>(comm, 3, 60'000);   // long rows
+  expect_norms_as_in_steps<T>(comm, 2, 300'000);  // threads: longer than a slab
+}
+
+TEST_F(FastGpu, normalises_as_in_steps) {
+  on_ranks([](const Comm& comm) {
+    expect_norms_as_in_steps<float>(comm);
+    expect_norms_as_in_steps<double>(comm);
+    expect_norms_as_in_steps<Half>(comm);
+    expect_norms_as_in_steps<BFloat16>(comm);
+  });
+}
+
+// Kernels with different grids use the same slabs in turn.
+TEST_F(FastGpu, epilogues_take_turns_with_other_reductions) {
+  on_ranks([](const Comm& comm) {
+    const Buffer<float> weight = on_gpu(std::vector<float>(256, 1.0F));
+    const RmsNorm norm = {.weight = weight, .epsilon = 0};
+    for (int i = 0; i < 200; ++i) {
+      const std::size_t size = 256 * (1 + static_cast<std::size_t>(i) % 70);
+      Buffer<float> data = on_gpu(std::vector<float>(size, 2.0F));
+      Buffer<float> residual = on_gpu(std::vector<float>(size, 0.0F));
+      Buffer<float> small = on_gpu(std::vector<float>(100, 1.0F));
+      comm.allreduce(small);
+      allreduce_rms_norm(comm, data, residual, data, norm);
+      allreduce_scaled(comm, residual, residual, 0.5);
+      const auto total = static_cast<float>(comm.size());
+      EXPECT_EQ(on_host(data), std::vector<float>(size, 1.0F));
+      EXPECT_EQ(on_host(residual), std::vector<float>(size, total * total));
+      EXPECT_EQ(on_host(small), std::vector<float>(100, total));
+    }
+  });
+}
+
+TEST_F(FastGpu, epilogues_are_captured) {
+  on_ranks([](const Comm& comm) {
+    if (!comm.route(other_device()).capturable) return;
+    const Buffer<float> weight = on_gpu(std::vector<float>(100, 1.0F));
+    Buffer<float> in = on_gpu(std::vector<float>(1000, 1.0F));
+    Buffer<float> residual = on_gpu(std::vector<float>(1000, 0.0F));
+    Buffer<float> out(1000, other_device());
+    const Graph graph = Graph::capture(other_device(), [&] {
+      allreduce_rms_norm(comm, in, residual, out, {.weight = weight, .epsilon = 0});
+    });
+    for (int i = 0; i < 10; ++i) graph.launch();
+    EXPECT_EQ(on_host(residual), std::vector<float>(1000, 10.0F * static_cast<float>(comm.size())));
+    EXPECT_EQ(on_host(out), std::vector<float>(1000, 1.0F));
   });
 }
 

@@ -252,13 +252,21 @@ __host__ __device__ std::size_t pack_count(std::size_t elements) {
 }
 
 struct Sum {
+  /// Kernels for the common numbers of ranks, besides those for any number.
+  static constexpr bool unrolls_ranks = true;
+
   template <class A>
   __device__ A operator()(A a, A b) const {
     return a + b;
   }
+  /// Applied to the rounded result, before it is stored: see fast_epilogues.cuh.
+  template <class T>
+  __device__ T finish(T sum) const {
+    return sum;
+  }
 };
 
-/// The op over `ranks` packs, read by read(rank), in order.
+/// The op over `ranks` packs, read by read(rank), in order, and its finish.
 template <class T, int Ranks, class Op, class Read>
 __device__ Pack<T> combine(int ranks, Op op, Read read) {
   if constexpr (Ranks > 0) ranks = Ranks;
@@ -281,7 +289,7 @@ __device__ Pack<T> combine(int ranks, Op op, Read read) {
   }
   Pack<T> result;
 #pragma unroll
-  for (int i = 0; i < Pack<T>::size; ++i) result.at[i] = static_cast<T>(value[i]);
+  for (int i = 0; i < Pack<T>::size; ++i) result.at[i] = op.finish(static_cast<T>(value[i]));
   return result;
 }
 
@@ -605,20 +613,23 @@ auto kernel_of(Algorithm algorithm) {
 
 template <class T, class Op>
 auto kernel_of(Algorithm algorithm, int ranks) {
-  switch (ranks) {
-    case 2: return kernel_of<T, 2, Op>(algorithm);
-    case 4: return kernel_of<T, 4, Op>(algorithm);
-    case 8: return kernel_of<T, 8, Op>(algorithm);
-    default: return kernel_of<T, 0, Op>(algorithm);
+  if constexpr (Op::unrolls_ranks) {
+    switch (ranks) {
+      case 2: return kernel_of<T, 2, Op>(algorithm);
+      case 4: return kernel_of<T, 4, Op>(algorithm);
+      case 8: return kernel_of<T, 8, Op>(algorithm);
+      default: break;
+    }
   }
+  return kernel_of<T, 0, Op>(algorithm);
 }
 
 }  // namespace detail
 
-/// How many blocks of the kernel of this algorithm fit the current GPU, if `sharing` ranks share
-/// it. A quarter of the GPU stays free for other work.
-template <class T, class Op>
-cudaError_t resident_blocks(Algorithm algorithm, int ranks, int sharing, int& blocks) {
+/// How many blocks of a kernel fit the current GPU, if `sharing` ranks share it. A quarter of the
+/// GPU stays free for other work.
+template <class Kernel>
+cudaError_t resident_blocks_of(Kernel kernel, int sharing, int& blocks) {
   int device = 0;
   int processors = 0;
   int per_processor = 0;
@@ -627,12 +638,15 @@ cudaError_t resident_blocks(Algorithm algorithm, int ranks, int sharing, int& bl
     error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   }
   if (error == cudaSuccess) {
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        &per_processor, detail::kernel_of<T, Op>(algorithm, ranks), block_threads, 0);
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, block_threads, 0);
   }
   blocks = processors * per_processor * 3 / 4 / sharing;
   if (blocks < 1) blocks = 1;
   return error;
+}
+template <class T, class Op>
+cudaError_t resident_blocks(Algorithm algorithm, int ranks, int sharing, int& blocks) {
+  return resident_blocks_of(detail::kernel_of<T, Op>(algorithm, ranks), sharing, blocks);
 }
 
 /// Launches an allreduce of `count` elements. Not complete when it returns; errors of the wait are

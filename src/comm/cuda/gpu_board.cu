@@ -3,6 +3,8 @@
 #include <weft/core/error.hpp>
 
 #include "comm/cuda/fast_messages.cuh"
+#include "comm/cuda/gpu_epilogues.hpp"
+#include "comm/cuda/launch_allreduce.cuh"
 #include "comm/gather_objects.hpp"
 #include "comm/peer_memory.hpp"
 #include "comm/waiter.hpp"
@@ -37,29 +39,6 @@ struct Flags {
   fast::Mailboxes mailboxes[2];  // by channel
 };
 
-/// Calls f with an element of the type in which sums of this type are computed, and the number of
-/// such elements: complex numbers are pairs.
-template <class F>
-void with_sum_type(DType dtype, index_t count, F f) {
-  switch (dtype) {
-    case DType::f16: return f(__half{}, count);
-    case DType::bf16: return f(__nv_bfloat16{}, count);
-    case DType::f32: return f(float{}, count);
-    case DType::f64: return f(double{}, count);
-    case DType::c64: return f(float{}, 2 * count);
-    default: return f(double{}, 2 * count);
-  }
-}
-
-fast::Algorithm kernel_for(AllreduceAlgorithm algorithm) {
-  switch (algorithm) {
-    case AllreduceAlgorithm::ll: return fast::Algorithm::ll;
-    case AllreduceAlgorithm::push: return fast::Algorithm::push;
-    case AllreduceAlgorithm::relay: return fast::Algorithm::relay;
-    default: return fast::Algorithm::two_shot;
-  }
-}
-
 class CudaBoard final : public GpuBoard {
  public:
   /// `sharing` is the number of ranks on the GPU, also of other communicators.
@@ -80,11 +59,8 @@ class CudaBoard final : public GpuBoard {
     *team_.status = static_cast<std::uint32_t>(fast::Status::ok);
     team_.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
     // Kernels of all ranks that share the GPU must be resident at once. All ranks compute the same.
-    resident_ = fast::max_blocks;
-    fit<float>(sharing);
-    fit<double>(sharing);
-    fit<__half>(sharing);
-    fit<__nv_bfloat16>(sharing);
+    resident_ = resident_blocks_for<fast::Sum>(ranks, sharing);
+    resident_with_epilogue_ = resident_epilogue_blocks(ranks, sharing);
   }
 
   ~CudaBoard() override {
@@ -95,22 +71,17 @@ class CudaBoard final : public GpuBoard {
     static_cast<void>(new (std::nothrow) PinnedBuffer(std::move(status_)));
   }
 
-  void allreduce(AllreduceAlgorithm chosen, ConstBufferRef in, BufferRef out,
+  void allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
                  void* stream) override {
-    const fast::Algorithm algorithm = kernel_for(chosen);
-    with_sum_type(in.dtype, in.count, [&](auto example, index_t count) {
-      using T = decltype(example);
-      const auto elements = static_cast<std::size_t>(count);
-      const std::size_t packs = fast::pack_count<T>(elements);
-      const bool in_slices =
-          algorithm == fast::Algorithm::two_shot || algorithm == fast::Algorithm::relay;
-      const std::size_t shares = in_slices ? static_cast<std::size_t>(team_.ranks) : 1;
-      const int blocks = fast::blocks_for((packs + shares - 1) / shares, resident_);
-      cuda_check((fast::allreduce<T, fast::Sum>(algorithm, team_, static_cast<const T*>(in.data),
-                                                static_cast<T*>(out.data), elements, blocks,
-                                                static_cast<cudaStream_t>(stream))),
-                 "fast allreduce");
-    });
+    launch_allreduce(algorithm, team_, in, out, fast::Sum{}, resident_, stream);
+  }
+  void allreduce_scaled(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
+                        const Scaling& scaling, void* stream) override {
+    launch_scaled(algorithm, team_, in, out, scaling, resident_with_epilogue_, stream);
+  }
+  bool allreduce_rms_norm(ConstBufferRef in, BufferRef out, const RowNorm& norm,
+                          void* stream) override {
+    return launch_rms_norm(team_, in, out, norm, resident_with_epilogue_, stream);
   }
 
   void send(Channel channel, std::span<const Message> messages, void* caller,
@@ -146,17 +117,6 @@ class CudaBoard final : public GpuBoard {
   }
 
  private:
-  /// Lowers resident_ to the blocks of the kernels for T that fit beside those of the other ranks.
-  template <class T>
-  void fit(int sharing) {
-    for (const fast::Algorithm algorithm : {fast::Algorithm::ll, fast::Algorithm::push,
-                                            fast::Algorithm::relay, fast::Algorithm::two_shot}) {
-      int blocks = 0;
-      cuda_check((fast::resident_blocks<T, fast::Sum>(algorithm, team_.ranks, sharing, blocks)),
-                 "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-      resident_ = std::min(resident_, blocks);
-    }
-  }
   fast::Team team_of(Channel channel) const {
     fast::Team team = team_;
     for (int peer = 0; peer < team.ranks; ++peer) {
@@ -172,6 +132,7 @@ class CudaBoard final : public GpuBoard {
   PinnedBuffer status_;
   fast::Team team_;
   int resident_;
+  int resident_with_epilogue_;
   std::vector<bool> done_;  // kept so that calls do not allocate
 };
 
