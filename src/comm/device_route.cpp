@@ -29,7 +29,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t max_fast_ranks = 16;  // fast::max_ranks
+constexpr std::size_t max_fast_ranks = 16;       // fast::max_ranks
+constexpr std::int32_t needed_connections = 32;  // the most that CUDA has
 
 /// Two ranks that share a GPU, if any.
 std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
@@ -77,10 +78,12 @@ std::string fast_error(std::string_view host, std::span<const RouteFacts> ranks)
       return fmt::format("WEFT_TABLE or WEFT_ORDER differs between ranks 0 and {}", rank);
     }
     if (ranks[rank].fast_allowed == 0) return fmt::format("WEFT_FAST=0 on rank {}", rank);
-    // To load a kernel, CUDA waits for those that run in this process, and they for this rank.
-    if (host == "thread" && ranks[rank].loads_lazily != 0) {
-      return "CUDA loads kernels when they are first launched, which would block threads that wait "
-             "for each other; set CUDA_MODULE_LOADING=EAGER before the program starts";
+    // A kernel of one thread must not be queued behind one of another that waits for it.
+    if (host == "thread" && ranks[rank].connections < needed_connections) {
+      return fmt::format(
+          "streams of threads share hardware queues; set CUDA_DEVICE_MAX_CONNECTIONS={} before the "
+          "program starts",
+          needed_connections);
     }
   }
   return {};
@@ -170,7 +173,7 @@ RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
   facts.table = allreduce_table()->hash();
 #ifdef WEFT_WITH_CUDA
   facts.gpu = cuda_gpu_id(device);
-  facts.loads_lazily = cuda_loads_lazily() ? 1 : 0;
+  facts.connections = cuda_connections();
 #endif
 #ifdef WEFT_WITH_NCCL
   facts.nccl_version = nccl_version();
@@ -233,9 +236,10 @@ std::chrono::duration<double> time_of_reductions(Transport& host, Transport& gpu
 /// them run at once. Null, with a reason, if their kernels should not wait for each other.
 std::shared_ptr<Transport> try_fast(const std::shared_ptr<Transport>& host, Device device,
                                     std::string& reason) {
+  constexpr bool one_gpu = true;
   std::shared_ptr<Transport> transport;
   try {
-    transport = make_fast_gpu_transport(host, device);
+    transport = make_fast_gpu_transport(host, device, one_gpu);
   } catch (const CommError& error) {  // on all ranks
     reason = error.what();
     return nullptr;
@@ -261,7 +265,7 @@ void choose_gpu_transport(CommState& state, Device device) {
 #ifdef WEFT_WITH_CUDA
   if (route.name == "fast") {
     if (state.transport->name() == "thread" || facts[0].request == RouteRequest::fast) {
-      transport = make_fast_gpu_transport(state.transport, device);
+      transport = make_fast_gpu_transport(state.transport, device, all_on_one_gpu(facts));
     } else {
       std::string reason;
       transport = try_fast(state.transport, device, reason);

@@ -22,7 +22,7 @@ struct RouteFacts {
   std::int32_t cuda_aware_mpi = 0;
   RouteRequest request = RouteRequest::automatic;
   std::int32_t fast_allowed = 1;  // WEFT_FAST
-  std::int32_t loads_lazily = 0;  // kernels are loaded when first launched
+  std::int32_t connections = 0;   // hardware queues for the streams of this process
   std::int32_t padding = 0;
 };
 RouteFacts local_route_facts(const Transport& host, Device device);

@@ -11,7 +11,7 @@
 #include "comm/self_transport.hpp"
 #include "comm/waiter.hpp"
 #include "core/cuda_device.hpp"
-#include "core/gpu_warm_up.hpp"
+#include "core/graph_hook.hpp"
 
 #include <exception>
 #include <optional>
@@ -28,21 +28,24 @@ namespace {
 /// streams of their own, so that they overlap with other work, and sends, receives and collectives
 /// do not wait for each other; waiting for them joins the streams. The host does not wait, except
 /// in its waits for the GPU, which check for failures (WaitGuard). Messages need ranks in one
-/// process; among others only sums are taken, and Comm stages the rest.
+/// process; among others only sums are taken, and Comm stages the rest. Threads on one GPU take
+/// other calls than sums only if they are captured: see arrive().
 class FastGpuTransport final : public Transport, private WaitGuard {
  public:
   /// Collective over `host`.
-  FastGpuTransport(std::shared_ptr<Transport> host, Device device)
+  FastGpuTransport(std::shared_ptr<Transport> host, Device device, bool one_gpu)
       : Transport(host->rank(), host->size()),
         host_(std::move(host)),
         device_(device),
         one_process_(host_->name() == "thread"),
+        one_gpu_(one_gpu),
+        arrival_(std::make_shared<Arrival>(host_)),
         stream_(Stream::current(device)),
         thread_(std::this_thread::get_id()),
         messages_(GpuBoard::Channel::messages, device),
         collectives_(GpuBoard::Channel::collectives, device),
         self_(make_self_transport()),
-        board_(GpuBoard::make(*host_, device, one_process_)) {
+        board_(GpuBoard::make(*host_, device, {one_process_, one_gpu_})) {
     use_table(allreduce_table());
   }
   ~FastGpuTransport() override {
@@ -54,15 +57,17 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   std::string_view name() const override { return host_->name(); }
   bool accepts(Device device) const override { return device == device_; }
   bool takes(CallKind kind, DType dtype, ReduceOp op) const override {
-    return one_process_ || (kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, op));
+    if (kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, op)) return true;
+    return one_process_ && (!one_gpu_ || is_captured());
   }
+  Transport* substitute(CallKind kind, index_t bytes) override;
   bool averages(CallKind kind, DType dtype) const override {
     return kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, ReduceOp::sum);
   }
   std::shared_ptr<Transport> split(int color, int key) override {
     flush();
     std::shared_ptr<Transport> part = host_->split(color, key);
-    return part == nullptr ? nullptr : make_fast_gpu_transport(part, device_);
+    return part == nullptr ? nullptr : make_fast_gpu_transport(part, device_, one_gpu_);
   }
 
   Ticket barrier(CallMode) override {
@@ -98,6 +103,19 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   void abort(const std::string&) noexcept override { board_->abort(); }
 
  private:
+  /// Ranks meet on the host.
+  class Arrival final : public GraphHook {
+   public:
+    explicit Arrival(std::shared_ptr<Transport> host) : host_(std::move(host)) {}
+    void before_launch() override {
+      const CallScope scope(*host_, "the launch of a graph");
+      host_->barrier(CallMode::blocking);
+    }
+
+   private:
+    std::shared_ptr<Transport> host_;
+  };
+
   enum TicketKind : std::int32_t { of_sends, of_recvs, of_collectives, to_self };
   static Ticket of_self(Ticket ticket) {
     ticket.kind = to_self;
@@ -107,6 +125,12 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   AllreducePlace place() const {
     return one_process_ ? AllreducePlace::gpu_thread : AllreducePlace::gpu_process;
   }
+  bool is_captured() const { return cuda_is_capturing(Stream::current(device_).handle()); }
+  /// Threads share a context, in which many calls of CUDA wait for running kernels: to load a
+  /// kernel, to free memory, to destroy a graph. So a kernel that waits for other ranks is launched
+  /// only when all of them are about to launch theirs, and none is in such a call. Graphs do this
+  /// when they are launched.
+  void arrive();
   /// This thread's stream. Calls of one communicator run one after the other, also if they come
   /// from several threads in turn.
   const Stream& stream();
@@ -131,6 +155,8 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   std::shared_ptr<Transport> host_;
   Device device_;
   bool one_process_;
+  bool one_gpu_;
+  std::shared_ptr<Arrival> arrival_;
   AllreduceChoices choices_;
   Stream stream_;           // of the last call
   std::thread::id thread_;  // of the last call
@@ -160,6 +186,16 @@ void FastGpuTransport::check(std::chrono::duration<double>) {
 }
 
 // Streams
+
+void FastGpuTransport::arrive() {
+  if (!one_process_) return;
+  if (is_captured()) {
+    add_graph_hook(arrival_);
+  } else if (one_gpu_) {
+    const CallScope scope(*host_, to_string(CallKind::allreduce).data());
+    host_->barrier(CallMode::blocking);
+  }
+}
 
 const Stream& FastGpuTransport::stream() {
   Stream current = Stream::current(device_);
@@ -250,9 +286,14 @@ Ticket FastGpuTransport::recv(BufferRef data, int from) {
   return {.kind = of_recvs, .peer = 0, .id = messages_.recvs.next()};
 }
 
-void FastGpuTransport::flush() { messages_.issue(*board_, stream()); }
+void FastGpuTransport::flush() {
+  if (messages_.is_empty()) return;
+  if (is_captured()) arrive();
+  messages_.issue(*board_, stream());
+}
 
 Ticket FastGpuTransport::issue_collective(CallMode mode) {
+  if (is_captured()) arrive();
   collectives_.issue(*board_, stream());
   const Ticket ticket = {
       .kind = of_collectives,
@@ -368,9 +409,18 @@ void FastGpuTransport::combine_rows(DType dtype, ReduceOp op, BufferRef out) {
   combine(device_, dtype, op, inputs_, outputs, out.count);
 }
 
+Transport* FastGpuTransport::substitute(CallKind kind, index_t bytes) {
+  if (!one_process_ || !one_gpu_ || !host_->accepts(device_)) return nullptr;
+  // For the same call in a graph, which cannot allocate
+  if (kind == CallKind::reduce_scatter) scratch(bytes);
+  if (kind == CallKind::allreduce || kind == CallKind::reduce) scratch(bytes * size());
+  return host_.get();
+}
+
 Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode) {
   flush();
   if (in.count == 0) return {};
+  arrive();
   if (op == ReduceOp::avg) {
     board_->allreduce_scaled(algorithm_for_sum(in), in, out,
                              {.factor = static_cast<double>(size()), .divides = true},
@@ -392,6 +442,7 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
 bool FastGpuTransport::allreduce_then(ConstBufferRef in, BufferRef out, const Epilogue& epilogue) {
   flush();
   if (in.count == 0) return true;
+  arrive();
   if (const auto* norm = std::get_if<RowNorm>(&epilogue)) {
     return board_->allreduce_rms_norm(in, out, *norm, stream().handle());
   }
@@ -422,10 +473,9 @@ Ticket FastGpuTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, B
 }  // namespace
 
 std::shared_ptr<Transport> make_fast_gpu_transport(const std::shared_ptr<Transport>& host,
-                                                   Device device) {
+                                                   Device device, bool one_gpu) {
   const Transport::CallScope scope(*host, "connecting ranks on a GPU");
-  warm_up_gpu(device);  // before the ranks meet, so before any of them launches a kernel that waits
-  return std::make_shared<FastGpuTransport>(host, device);
+  return std::make_shared<FastGpuTransport>(host, device, one_gpu);
 }
 
 }  // namespace weft::detail

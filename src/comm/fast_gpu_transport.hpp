@@ -6,9 +6,9 @@
 
 namespace weft::detail {
 
-/// Calls on memory of one GPU that the ranks of `host` share, by kernels that reach into each
-/// other's memory. Collective.
+/// Calls on memory of GPUs by kernels that reach into each other's memory. `one_gpu` tells that the
+/// ranks of `host` share one. Collective.
 std::shared_ptr<Transport> make_fast_gpu_transport(const std::shared_ptr<Transport>& host,
-                                                   Device device);
+                                                   Device device, bool one_gpu);
 
 }  // namespace weft::detail

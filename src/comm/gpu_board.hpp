@@ -16,9 +16,14 @@ namespace weft::detail {
 /// What one rank of a communicator shares with the others on the GPU.
 class GpuBoard {
  public:
-  /// Collective over `host`, whose ranks must be on one GPU. Messages, and allreduces without
-  /// copies, need ranks that are threads of one process.
-  static std::unique_ptr<GpuBoard> make(Transport& host, Device device, bool one_process);
+  /// What all ranks share.
+  struct Shared {
+    bool process = false;
+    bool gpu = false;
+  };
+  /// Collective over `host`. Messages, and allreduces without copies, need ranks that are threads
+  /// of one process.
+  static std::unique_ptr<GpuBoard> make(Transport& host, Device device, Shared shared);
 
   virtual ~GpuBoard() = default;
   GpuBoard(const GpuBoard&) = delete;

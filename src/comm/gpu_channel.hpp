@@ -57,6 +57,7 @@ void GpuLane::issue(const Stream& caller, Launch launch) {
 struct GpuChannel {
   GpuChannel(GpuBoard::Channel of, Device device) : kind(of), sends(device), recvs(device) {}
 
+  bool is_empty() const { return sends.is_empty() && recvs.is_empty(); }
   void send(ConstBufferRef data, int to) {
     sends.add({const_cast<void*>(data.data), data.bytes(), to});
   }

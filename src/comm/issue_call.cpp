@@ -92,7 +92,9 @@ std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*&
   std::unique_ptr<Staging> staging;
   if (transport != nullptr) {
     const ReduceOp op = call.op == ReduceOp::avg ? ReduceOp::sum : call.op;
-    if (!transport->takes(call.kind, call.in.dtype, op)) transport = nullptr;
+    if (!transport->takes(call.kind, call.in.dtype, op)) {
+      transport = transport->substitute(call.kind, call.in.bytes());
+    }
   }
   if (transport == nullptr) {
     transport = state.transport.get();

@@ -72,13 +72,9 @@ std::string error_of(Check check) {
   }
 }
 
-/// For threads whose kernels wait for each other: all kernels are loaded when CUDA starts, since
-/// loading one later waits for those that run, and streams do not share hardware queues. Must be
+/// For threads whose kernels wait for each other: streams do not share hardware queues. Must be
 /// called before CUDA starts. What the user has set stays.
-void prepare_cuda_for_waiting_kernels() {
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
-}
+void prepare_cuda_for_waiting_kernels() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
 
 int start(int& argc, char** argv, const Program& program) {
   const Task task = find_task(environment);

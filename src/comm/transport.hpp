@@ -52,6 +52,9 @@ class Transport {
   virtual bool accepts(Device device) const = 0;
   /// Of memory it accepts, a transport may leave some calls to another.
   virtual bool takes(CallKind, DType, ReduceOp) const { return true; }
+  /// Takes a call on GPU memory, of so many bytes, that this transport leaves; null if it is to be
+  /// staged.
+  virtual Transport* substitute(CallKind, index_t /*bytes*/) { return nullptr; }
   /// Calls of this kind take ReduceOp::avg: the bits are those of a sum and a division.
   virtual bool averages(CallKind, DType) const { return false; }
   /// False if calls access GPU memory without regard to streams.

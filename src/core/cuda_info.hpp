@@ -12,7 +12,7 @@ std::string cuda_runtime_version();
 std::string cuda_driver_version();
 /// Identifies a GPU of a host in all processes, whatever its ordinal there.
 std::uint64_t cuda_gpu_id(Device device);
-/// Kernels are loaded when they are first launched.
-bool cuda_loads_lazily();
+/// The number of hardware queues for streams of this process: CUDA_DEVICE_MAX_CONNECTIONS.
+int cuda_connections();
 
 }  // namespace weft::detail

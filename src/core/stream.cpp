@@ -4,11 +4,15 @@
 #include <weft/core/stream.hpp>
 
 #include "core/cuda_device.hpp"
+#include "core/graph_hook.hpp"
 #include "core/host_waits.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -106,12 +110,37 @@ void Event::Deleter::operator()([[maybe_unused]] void* handle) const noexcept {
 #endif
 }
 
+namespace detail {
+namespace {
+
+/// Of the graph that this thread is capturing; null if there is none.
+thread_local std::vector<std::shared_ptr<GraphHook>>* captured_hooks = nullptr;
+
+struct HookScope {
+  explicit HookScope(std::vector<std::shared_ptr<GraphHook>>& hooks) { captured_hooks = &hooks; }
+  ~HookScope() { captured_hooks = nullptr; }
+  HookScope(const HookScope&) = delete;
+  HookScope& operator=(const HookScope&) = delete;
+};
+
+}  // namespace
+
+void add_graph_hook(const std::shared_ptr<GraphHook>& hook) {
+  if (captured_hooks == nullptr) return;
+  const bool known =
+      std::find(captured_hooks->begin(), captured_hooks->end(), hook) != captured_hooks->end();
+  if (!known) captured_hooks->push_back(hook);
+}
+
+}  // namespace detail
+
 Graph Graph::capture(Device device, std::function<void()> work) {
   require_available(device);
   Graph graph;
   graph.device_ = device;
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) {
+    const detail::HookScope scope(graph.hooks_);
     graph.recorded_ = detail::cuda_capture(device, work);
   }
 #endif
@@ -122,6 +151,7 @@ Graph Graph::capture(Device device, std::function<void()> work) {
 void Graph::launch() const {
 #if defined(WEFT_WITH_CUDA)
   if (recorded_ != nullptr) {
+    for (const auto& hook : hooks_) hook->before_launch();
     detail::cuda_launch(device_, recorded_.get());
     return;
   }

@@ -26,6 +26,7 @@ std::vector<RouteFacts> on_gpus(const std::vector<int>& gpus) {
     facts.machine = 1;
     facts.gpu = static_cast<std::uint64_t>(gpu);
     facts.nccl_version = 22809;
+    facts.connections = 32;
     ranks.push_back(facts);
   }
   return ranks;
@@ -131,12 +132,12 @@ TEST(DeviceRoute, of_ranks_on_one_gpu_is_fast) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0, 0, 0})).name, "fast");
 }
 
-TEST(DeviceRoute, of_threads_that_load_kernels_lazily_is_direct) {
+TEST(DeviceRoute, of_threads_whose_streams_share_queues_is_direct) {
   auto ranks = on_gpus({0, 0, 0});
-  ranks[1].loads_lazily = 1;
+  ranks[1].connections = 8;
   const Route route = choose_route("thread", ranks);
   EXPECT_EQ(route.name, "thread");
-  EXPECT_NE(route.reason.find("CUDA_MODULE_LOADING=EAGER"), std::string::npos) << route.reason;
+  EXPECT_NE(route.reason.find("CUDA_DEVICE_MAX_CONNECTIONS=32"), std::string::npos) << route.reason;
   EXPECT_FALSE(route.capturable);
 }
 
@@ -211,10 +212,10 @@ TEST(DeviceRoute, refuses_impossible_requests) {
   auto apart = asking(on_gpus({0, 1, 0}), RouteRequest::fast);
   apart[2].machine = 2;
   expect_refused("mpi", apart, {"ranks 0 and 2 are on different machines"});
-  auto lazy = asking(on_gpus({0, 0}), RouteRequest::fast);
-  lazy[1].loads_lazily = 1;
-  expect_refused("thread", lazy, {"CUDA_MODULE_LOADING=EAGER"});
-  EXPECT_EQ(choose_route("mpi", lazy).name, "fast") << "processes load on their own";
+  auto few = asking(on_gpus({0, 0}), RouteRequest::fast);
+  few[1].connections = 8;
+  expect_refused("thread", few, {"CUDA_DEVICE_MAX_CONNECTIONS=32"});
+  EXPECT_EQ(choose_route("mpi", few).name, "fast") << "processes have queues of their own";
   auto forbidden = asking(on_gpus({0, 0}), RouteRequest::fast);
   forbidden[1].fast_allowed = 0;
   expect_refused("thread", forbidden, {"WEFT_FAST=0 on rank 1"});

@@ -4,8 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 namespace weft {
+namespace detail {
+class GraphHook;
+}
 
 /// Work that is issued repeatedly. On a GPU it is captured once and launched as a CUDA graph, which
 /// costs the host a fraction of issuing its kernels. Other devices run it again.
@@ -13,7 +17,8 @@ class Graph {
  public:
   /// Captures what `work` issues to this thread's stream, without running it. `work` must not wait
   /// for the device, allocate memory on it or copy from the host; communication can be captured on
-  /// routes that are capturable (Comm::route). Everything it refers to must outlive the graph.
+  /// routes that are capturable (Comm::route), and all ranks must then launch their graphs in the
+  /// same order. Everything it refers to must outlive the graph.
   static Graph capture(Device device, std::function<void()> work);
 
   /// Issues the work to this thread's stream.
@@ -23,6 +28,7 @@ class Graph {
   Device device_;
   std::function<void()> work_;      // on a GPU, only keeps its captures alive
   std::shared_ptr<void> recorded_;  // a cudaGraphExec_t
+  std::vector<std::shared_ptr<detail::GraphHook>> hooks_;
 };
 
 }  // namespace weft

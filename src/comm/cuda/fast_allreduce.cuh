@@ -69,6 +69,8 @@ struct Team {
   /// For pull and two_shot: where this rank has mapped the memory of each peer that holds its data.
   /// Null for ranks in one process, whose addresses are the same.
   std::byte* bases[max_ranks] = {};
+  /// All ranks are threads on one GPU, so their writes need not reach other devices.
+  bool one_context = false;
   /// In mapped host memory: the host sets it to end all waits; a kernel sets it when it gives up.
   volatile std::uint32_t* status = nullptr;
   std::uint64_t timeout_ns = 0;
@@ -98,7 +100,13 @@ __device__ inline void load_relaxed(const std::uint32_t* from, std::uint32_t* fo
                : "l"(from)
                : "memory");
 }
-__device__ inline void fence() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+__device__ inline void fence(const Team& team) {
+  if (team.one_context) {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  } else {
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+  }
+}
 __device__ inline std::uint64_t now_ns() {
   std::uint64_t time;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
@@ -154,7 +162,7 @@ __device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
   bool met = true;
   // One thread for all peers: fences of several threads would wait for each other.
   if (threadIdx.x == 0) {
-    fence();
+    fence(team);
     for (int step = 1; step < team.ranks; ++step) {
       const int peer = (team.rank + step) % team.ranks;
       store_relaxed(&flags(*team.signals[peer])[blockIdx.x][team.rank], generation);
@@ -176,7 +184,7 @@ __device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
       }
       return all;
     });
-    fence();
+    fence(team);
   }
   return __syncthreads_and(met ? 1 : 0) != 0;
 }

@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(block_threads) receive_kernel(Team team, Batch
   if (thread == 0) {
     met = detail::poll(
         team, [&] { return detail::load_relaxed(&mine.posted[message.peer][slot]) == number; });
-    detail::fence();
+    detail::fence(team);
     if (met && mine.sizes[message.peer][slot] != message.bytes) {
       *team.status = static_cast<std::uint32_t>(Status::mismatched);
       met = false;

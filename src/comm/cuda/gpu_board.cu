@@ -43,7 +43,7 @@ class CudaBoard final : public GpuBoard {
  public:
   /// `sharing` is the number of ranks on the GPU, also of other communicators.
   CudaBoard(std::unique_ptr<PeerMemory> flags, std::unique_ptr<PeerMemory> slabs, int rank,
-            int ranks, int sharing, bool one_process)
+            int ranks, int sharing, Shared shared)
       : flags_(std::move(flags)), slabs_(std::move(slabs)), status_(sizeof(std::uint32_t)) {
     team_.rank = rank;
     team_.ranks = ranks;
@@ -54,7 +54,8 @@ class CudaBoard final : public GpuBoard {
       team_.slabs[peer] = slabs_->part(peer);
     }
     team_.ll_bytes = ll_bytes;
-    team_.push_bytes = push_bytes_for(ranks, one_process);
+    team_.push_bytes = push_bytes_for(ranks, shared.process);
+    team_.one_context = shared.process && shared.gpu;
     team_.status = reinterpret_cast<std::uint32_t*>(status_.data());
     *team_.status = static_cast<std::uint32_t>(fast::Status::ok);
     team_.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
@@ -180,16 +181,16 @@ bool GpuBoard::can_reduce(DType dtype, ReduceOp op) {
          dtype == DType::f32 || dtype == DType::f64;
 }
 
-std::unique_ptr<GpuBoard> GpuBoard::make(Transport& host, Device device, bool one_process) {
+std::unique_ptr<GpuBoard> GpuBoard::make(Transport& host, Device device, Shared shared) {
   auto flags = PeerMemory::make(host, device, sizeof(Flags));
   auto slabs = PeerMemory::make(
       host, device,
-      fast::slab_bytes(host.size(), ll_bytes, push_bytes_for(host.size(), one_process)));
+      fast::slab_bytes(host.size(), ll_bytes, push_bytes_for(host.size(), shared.process)));
   std::unique_ptr<GpuBoard> board;
   std::string error;
   try {
     board = std::make_unique<CudaBoard>(std::move(flags), std::move(slabs), host.rank(),
-                                        host.size(), host.job_size(), one_process);
+                                        host.size(), host.job_size(), shared);
   } catch (const Error& failure) {
     error = failure.what();
   }

@@ -5,7 +5,6 @@
 #include <weft/core/error.hpp>
 
 #include "core/cuda/cuda_check.hpp"
-#include "core/cuda/per_thread.hpp"
 #include "core/host_waits.hpp"
 #include "core/pinned_buffer.hpp"
 
@@ -13,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -61,17 +61,53 @@ ThreadDevice make_thread_device(int ordinal) {
   return made;
 }
 
-/// Makes the GPU current in this thread.
-ThreadDevice& thread_device(int ordinal) {
-  thread_local PerThread<ThreadDevice> devices;
-  ThreadDevice* const found = devices.find(ordinal);
-  // cudaGetDevice takes half as long as cudaSetDevice; but the first GPU of a thread must be set.
-  int current = -1;
-  if (found == nullptr || cudaGetDevice(&current) != cudaSuccess || current != ordinal) {
-    cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
+/// Resources of ended threads, for new ones. Never freed: at the end of the process the driver may
+/// be gone.
+struct ThreadDevicePool {
+  std::mutex mutex;
+  std::multimap<int, ThreadDevice> devices;
+};
+
+ThreadDevicePool& thread_device_pool() {
+  static auto& instance = *new ThreadDevicePool;
+  return instance;
+}
+
+class ThreadDevices {
+ public:
+  ThreadDevices() = default;
+  ThreadDevices(const ThreadDevices&) = delete;
+  ThreadDevices& operator=(const ThreadDevices&) = delete;
+  ~ThreadDevices() {
+    const std::lock_guard lock(thread_device_pool().mutex);
+    thread_device_pool().devices.merge(mine_);
   }
-  if (found != nullptr) return *found;
-  return devices.get(ordinal, [&] { return make_thread_device(ordinal); });
+
+  /// Makes the GPU current in this thread.
+  ThreadDevice& get(int ordinal) {
+    const auto found = mine_.find(ordinal);
+    // cudaGetDevice takes half as long as cudaSetDevice; but the first GPU of a thread must be set.
+    int current = -1;
+    if (found == mine_.end() || cudaGetDevice(&current) != cudaSuccess || current != ordinal) {
+      cuda_check(cudaSetDevice(ordinal), "cudaSetDevice");
+    }
+    if (found != mine_.end()) return found->second;
+    {
+      const std::lock_guard lock(thread_device_pool().mutex);
+      if (auto left = thread_device_pool().devices.extract(ordinal)) {
+        return mine_.insert(std::move(left))->second;
+      }
+    }
+    return mine_.emplace(ordinal, make_thread_device(ordinal))->second;
+  }
+
+ private:
+  std::multimap<int, ThreadDevice> mine_;  // one per GPU
+};
+
+ThreadDevice& thread_device(int ordinal) {
+  thread_local ThreadDevices devices;
+  return devices.get(ordinal);
 }
 
 cudaStream_t stream_on(Device device) {
@@ -252,6 +288,8 @@ std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& w
   const cudaError_t code = cudaGraphInstantiate(&made, graph, 0);
   cudaGraphDestroy(graph);
   cuda_check(code, "cudaGraphInstantiate");
+  // Or the first launch would allocate memory: see FastGpuTransport::arrive.
+  cuda_check(cudaGraphUpload(made, stream), "cudaGraphUpload");
   return {made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); }};
 }
 

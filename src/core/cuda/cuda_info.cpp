@@ -4,8 +4,7 @@
 
 #include "core/cuda/cuda_check.hpp"
 
-#include <cuda.h>
-
+#include <cstdlib>
 #include <functional>
 #include <string_view>
 
@@ -47,15 +46,10 @@ std::uint64_t cuda_gpu_id(Device device) {
   return std::hash<std::string_view>{}({properties.uuid.bytes, sizeof(properties.uuid.bytes)});
 }
 
-bool cuda_loads_lazily() {
-  constexpr unsigned int since = 11070;
-  void* query = nullptr;
-  cuda_check(
-      cudaGetDriverEntryPointByVersion("cuModuleGetLoadingMode", &query, since, cudaEnableDefault),
-      "cudaGetDriverEntryPointByVersion");
-  CUmoduleLoadingMode mode = CU_MODULE_LAZY_LOADING;
-  if (query != nullptr) reinterpret_cast<decltype(&cuModuleGetLoadingMode)>(query)(&mode);
-  return mode == CU_MODULE_LAZY_LOADING;
+int cuda_connections() {
+  constexpr int unless_set = 8;
+  const char* const set = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  return set == nullptr ? unless_set : std::atoi(set);
 }
 
 }  // namespace weft::detail

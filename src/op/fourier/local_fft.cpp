@@ -33,14 +33,8 @@ void transform_into(const ArrayView<T>& out, DistributedArray<T>& spare, Update<
 template <Scalar X>
 std::unique_ptr<FourierPlan<X>> plan_of(const Layout& layout, const std::vector<int>& axes,
                                         FftPlanning planning) {
-  std::unique_ptr<FourierPlan<X>> plan;
-  if (layout.local_count() > 0) {
-    plan = make_fourier_plan<X>(layout.device(), layout.box().shape, axes, planning);
-  }
-  // To make a plan, cuFFT waits for the kernels of all threads, so none of them may wait for this
-  // rank: see docs/gpus.md.
-  if (layout.comm().route(layout.device()).name == "fast") layout.comm().barrier();
-  return plan;
+  if (layout.local_count() == 0) return nullptr;
+  return make_fourier_plan<X>(layout.device(), layout.box().shape, axes, planning);
 }
 
 /// 5 n log2(n) per transform, as usually counted.

@@ -119,6 +119,7 @@ class FastKernels : public testing::Test {
       team.push_bytes = push_bytes;
       team.status = status_;
       team.timeout_ns = 5'000'000'000;
+      team.one_context = one_context_;
       for (int peer = 0; peer < ranks; ++peer) {
         team.signals[peer] = ranks_[peer]->signals.data();
         team.slabs[peer] = ranks_[peer]->slab.data();
@@ -155,6 +156,7 @@ class FastKernels : public testing::Test {
 
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::uint32_t* status_ = nullptr;
+  bool one_context_ = true;
   std::size_t count_ = 0;
   std::vector<float> expected_;
 
@@ -169,10 +171,13 @@ class FastKernels : public testing::Test {
 TEST_F(FastKernels, of_all_algorithms_add_in_rank_order) {
   for (const int ranks : {2, 3, 4, 5, 8, 16}) {
     for (const fast::Algorithm algorithm : algorithms) {
-      make_ranks(ranks, count_for(algorithm));
-      for (const int blocks : {1, 4}) {
-        launch_all(algorithm, blocks);
-        expect_sums(text(algorithm, ranks));
+      for (const bool one_context : {true, false}) {
+        one_context_ = one_context;
+        make_ranks(ranks, count_for(algorithm));
+        for (const int blocks : {1, 4}) {
+          launch_all(algorithm, blocks);
+          expect_sums(text(algorithm, ranks));
+        }
       }
     }
   }

@@ -12,9 +12,7 @@
 #include <cufft.h>
 
 #include <cstdint>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 namespace weft::detail {
 namespace {
@@ -45,58 +43,27 @@ struct Cufft<double> {
   static constexpr auto run_backward = cufftExecZ2D;
 };
 
-/// Plans that are to be destroyed. That waits for the kernels of all threads, as making a plan
-/// does, so it is done when the next plan is made.
-class RetiredPlans {
- public:
-  static void add(cufftHandle plan) {
-    const std::scoped_lock lock(mutex());
-    plans().push_back(plan);
-  }
-  static void destroy() {
-    const std::scoped_lock lock(mutex());
-    for (const cufftHandle plan : plans()) cufftDestroy(plan);
-    plans().clear();
-  }
-
- private:
-  static std::mutex& mutex() {
-    static std::mutex instance;
-    return instance;
-  }
-  static std::vector<cufftHandle>& plans() {
-    static std::vector<cufftHandle> instance;
-    return instance;
-  }
-};
-
 /// A cuFFT plan along one axis, for all lines of the array if they are contiguous, otherwise for
 /// those of one outer index. Lines have from_n elements in the input and to_n in the output.
 class AxisPlan {
  public:
-  AxisPlan(Device device, const AxisExtents& extents, index_t from_n, index_t to_n,
-           cufftType type) {
+  AxisPlan(const AxisExtents& extents, index_t from_n, index_t to_n, cufftType type) {
     const bool all = extents.inner == 1;
     long long n = extents.n;
     long long from_embed = from_n;
     long long to_embed = to_n;
     std::size_t work_bytes = 0;
-    RetiredPlans::destroy();
     cufft_check(cufftCreate(&handle_), "cufftCreate");
-    cufftSetAutoAllocation(handle_, 0);
     const cufftResult made = cufftMakePlanMany64(
         handle_, 1, &n, &from_embed, extents.inner, all ? from_n : 1, &to_embed, extents.inner,
         all ? to_n : 1, type, all ? extents.outer : extents.inner, &work_bytes);
     if (made != CUFFT_SUCCESS) cufftDestroy(handle_);
     cufft_check(made, "cufftMakePlanMany64");
-    work_ = Buffer<std::byte>(static_cast<index_t>(work_bytes), device);
-    cufft_check(cufftSetWorkArea(handle_, work_.data()), "cufftSetWorkArea");
   }
-  AxisPlan(AxisPlan&& other) noexcept
-      : handle_(std::exchange(other.handle_, 0)), work_(std::move(other.work_)) {}
+  AxisPlan(AxisPlan&& other) noexcept : handle_(std::exchange(other.handle_, 0)) {}
   AxisPlan& operator=(AxisPlan&&) = delete;
   ~AxisPlan() {
-    if (handle_ != 0) RetiredPlans::add(handle_);
+    if (handle_ != 0) cufftDestroy(handle_);
   }
 
   /// The handle, bound to a stream: plans may run on another thread than they were made on.
@@ -108,7 +75,6 @@ class AxisPlan {
 
  private:
   cufftHandle handle_ = 0;
-  Buffer<std::byte> work_;
 };
 
 /// f(outer index) for each call that the transform takes.
@@ -127,7 +93,7 @@ class ComplexPlan final : public FourierPlan<C> {
   ComplexPlan(Device device, const Shape& shape, const std::vector<int>& axes) : device_(device) {
     for (const int axis : axes) {
       const AxisExtents extents(shape, axis);
-      steps_.push_back({extents, AxisPlan(device, extents, extents.n, extents.n, Api::types[0])});
+      steps_.push_back({extents, AxisPlan(extents, extents.n, extents.n, Api::types[0])});
     }
   }
 
@@ -170,8 +136,8 @@ class RealPlan final : public FourierPlan<F> {
       : device_(device),
         extents_(shape, axis),
         count_(extents_.n / 2 + 1),
-        forward_(device, extents_, extents_.n, count_, Api::types[1]),
-        backward_(device, extents_, count_, extents_.n, Api::types[2]),
+        forward_(extents_, extents_.n, count_, Api::types[1]),
+        backward_(extents_, count_, extents_.n, Api::types[2]),
         aligned_copy_(call_count(), device) {}
 
   void forward(const F* x, C* y) override {

@@ -2,16 +2,13 @@
 
 #include "op/matrix/cuda/gemm.hpp"
 
-#include <weft/core/buffer.hpp>
-
 #include "core/cuda/cuda_check.hpp"
-#include "core/cuda/per_thread.hpp"
-#include "core/cuda_device.hpp"
-#include "core/gpu_warm_up.hpp"
 
 #include <cublas_v2.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 namespace weft::detail {
 namespace {
@@ -22,38 +19,23 @@ void check(cublasStatus_t code, const char* call) {
   throw DeviceError(fmt::format("{}: {}", call, cublasGetStatusString(code)));
 }
 
-/// cuBLAS with memory from the pool: it would allocate its own within calls, and wait for running
-/// kernels then.
-struct Handle {
-  static constexpr std::size_t workspace_bytes = 32 << 20;  // what NVIDIA recommends for Hopper
-
-  cublasHandle_t cublas = nullptr;
-  void* workspace = nullptr;
-  void* stream = nullptr;
+struct Destroy {
+  void operator()(cublasHandle_t handle) const noexcept { cublasDestroy(handle); }
 };
-
-Handle make_handle(int gpu) {
-  Handle made;
-  check(cublasCreate(&made.cublas), "cublasCreate");
-  made.workspace = cuda_allocate(Device::cuda(gpu), Handle::workspace_bytes);
-  return made;
-}
 
 /// This thread's handle for the current GPU.
 cublasHandle_t handle_for(void* stream) {
-  thread_local PerThread<Handle> handles;
+  thread_local std::map<int, std::unique_ptr<cublasContext, Destroy>> handles;
   int gpu = 0;
   cuda_check(cudaGetDevice(&gpu), "cudaGetDevice");
-  Handle& handle = handles.get(gpu, [&] { return make_handle(gpu); });
-  if (handle.stream != stream) {
-    check(cublasSetStream(handle.cublas, static_cast<cudaStream_t>(stream)), "cublasSetStream");
-    if (handle.workspace != nullptr) {  // forgotten with every stream
-      check(cublasSetWorkspace(handle.cublas, handle.workspace, Handle::workspace_bytes),
-            "cublasSetWorkspace");
-    }
-    handle.stream = stream;
+  auto& handle = handles[gpu];
+  if (handle == nullptr) {
+    cublasHandle_t made = nullptr;
+    check(cublasCreate(&made), "cublasCreate");
+    handle.reset(made);
   }
-  return handle.cublas;
+  check(cublasSetStream(handle.get(), static_cast<cudaStream_t>(stream)), "cublasSetStream");
+  return handle.get();
 }
 
 cublasOperation_t operation(MatrixForm form) {
@@ -103,26 +85,6 @@ void gemm_on(Cuda device, MatrixForm form, const GemmSize& size, T alpha, Matric
                         leading(c.row), c.stride, size.batch),
         "cublasGemmStridedBatched");
 }
-
-namespace {
-
-/// The first product of a type makes what cuBLAS needs for the others.
-template <Scalar T>
-void multiply_once(Device device, void* stream) {
-  constexpr index_t n = 4;
-  Buffer<T> matrices(3 * n * n, device);  // of any value
-  T* const a = matrices.data();
-  gemm_on<T>(Cuda{stream}, MatrixForm::plain, {n, n, n}, T{1}, {a, n}, {a + n * n, n}, T{0},
-             {a + 2 * n * n, n});
-}
-
-[[maybe_unused]] const bool warmed_up = add_gpu_warm_up([](Device device, void* stream) {
-#define WARM_UP(T) multiply_once<T>(device, stream);
-  WEFT_FOR_EACH_SCALAR(WARM_UP)
-#undef WARM_UP
-});
-
-}  // namespace
 
 #define INSTANTIATE(T)                                                           \
   template void gemm_on(Cuda, MatrixForm, const GemmSize&, T, Matrices<const T>, \
