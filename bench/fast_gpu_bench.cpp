@@ -20,7 +20,6 @@ using namespace weft;
 
 namespace {
 
-constexpr int rounds = 5;
 constexpr int calls_per_graph = 100;
 constexpr index_t kib = 1024;
 constexpr index_t mib = 1024 * kib;
@@ -202,15 +201,14 @@ int main(int argc, char** argv) {
     fmt::print("fast_gpu_bench: no GPU\n");
     return EXIT_SUCCESS;
   }
+  const std::size_t rounds = bench::Options(argc, argv).quick ? 3 : 5;
   const std::vector<Comparison> rows = comparisons();
   std::map<std::string, std::vector<Times>> measured;  // by command, one for each round
-  for (int round = 0; round < rounds; ++round) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     for (const Comparison& row : rows) {
       for (const Setup& setup : {row.ours, row.baseline}) {
         std::vector<Times>& times = measured[setup.command];
-        if (times.size() <= static_cast<std::size_t>(round)) {
-          times.push_back(times_of(setup, argv[0]));
-        }
+        if (times.size() <= round) times.push_back(times_of(setup, argv[0]));
       }
     }
   }
