@@ -130,8 +130,12 @@ Route requested(RouteRequest request, std::string_view host, std::span<const Rou
 Route automatic(std::string_view host_transport, std::span<const RouteFacts> ranks,
                 std::string not_fast) {
   if (ranks.size() == 1) return {"self", "there is one rank"};
-  // Between GPUs, NCCL knows the links.
+  // Between GPUs, NCCL knows the links. A program of threads may wait for a GPU in ways that Weft
+  // does not see.
   if (not_fast.empty() && !all_on_one_gpu(ranks)) not_fast = "the ranks are not on one GPU";
+  if (not_fast.empty() && host_transport == "thread") {
+    not_fast = "threads take it on request only (WEFT_DEVICE_COMM=fast)";
+  }
   if (not_fast.empty()) not_fast = fast_error(host_transport, ranks);
   if (not_fast.empty()) {
     return {"fast", "the ranks share a GPU, and their kernels reach into each other's memory"};

@@ -13,6 +13,7 @@
 #include "core/cuda_device.hpp"
 #include "core/graph_hook.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <string>
@@ -165,7 +166,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   GpuChannel collectives_;
   std::shared_ptr<Transport> self_;  // messages to this rank itself
   std::unique_ptr<GpuBoard> board_;
-  Buffer<std::byte> scratch_;
+  std::vector<Buffer<std::byte>> scratch_;  // the last is used; graphs may use the others
   // Kept so that calls do not allocate.
   std::vector<const void*> inputs_;
   Parts rows_;
@@ -389,21 +390,22 @@ Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, Buffer
 // in the order of the ranks.
 
 std::byte* FastGpuTransport::scratch(index_t bytes) {
-  if (scratch_.size() < bytes) {
+  const index_t available = scratch_.empty() ? 0 : scratch_.back().size();
+  if (bytes > available) {
     require(
-        !cuda_is_capturing(Stream::current(device_).handle()),
+        !is_captured(),
         "this call needs {} bytes of memory, which cannot be allocated while it is captured in a "
         "graph; make the call once before",
         bytes);
-    scratch_ = Buffer<std::byte>(bytes, device_);
+    scratch_.emplace_back(std::max(bytes, 2 * available), device_);
   }
-  return scratch_.data();
+  return scratch_.empty() ? nullptr : scratch_.back().data();
 }
 
 void FastGpuTransport::combine_rows(DType dtype, ReduceOp op, BufferRef out) {
   inputs_.clear();
   for (int peer = 0; peer < size(); ++peer) {
-    inputs_.push_back(scratch_.data() + peer * out.bytes());
+    inputs_.push_back(scratch_.back().data() + peer * out.bytes());
   }
   void* const outputs[] = {out.data};
   combine(device_, dtype, op, inputs_, outputs, out.count);
@@ -411,9 +413,9 @@ void FastGpuTransport::combine_rows(DType dtype, ReduceOp op, BufferRef out) {
 
 Transport* FastGpuTransport::substitute(CallKind kind, index_t bytes) {
   if (!one_process_ || !one_gpu_ || !host_->accepts(device_)) return nullptr;
-  // For the same call in a graph, which cannot allocate
-  if (kind == CallKind::reduce_scatter) scratch(bytes);
-  if (kind == CallKind::allreduce || kind == CallKind::reduce) scratch(bytes * size());
+  const bool reduces =
+      kind == CallKind::allreduce || kind == CallKind::reduce || kind == CallKind::reduce_scatter;
+  if (reduces) scratch(bytes * size());  // for the same call in a graph, which cannot allocate
   return host_.get();
 }
 

@@ -101,9 +101,8 @@ int start(int& argc, char** argv, const Program& program) {
   const bool launched = task.launcher != Launcher::none;
   const bool on_threads =
       options.comm == CommChoice::thread || (options.comm == CommChoice::automatic && !launched);
-  const bool may_be_fast = settings().device_comm == RouteRequest::automatic ||
-                           settings().device_comm == RouteRequest::fast;
-  if (on_threads && options.device.kind == DeviceKind::cuda && settings().fast && may_be_fast) {
+  if (on_threads && options.device.kind == DeviceKind::cuda &&
+      settings().device_comm == RouteRequest::fast) {
     prepare_cuda_for_waiting_kernels();
   }
   error = error_of([&] { require_available(options.device); });

@@ -127,18 +127,14 @@ TEST(DeviceRoute, of_one_rank_is_self) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0})).name, "self");
 }
 
-TEST(DeviceRoute, of_ranks_on_one_gpu_is_fast) {
-  EXPECT_EQ(choose_route("thread", on_gpus({0, 0, 0})).name, "fast");
+TEST(DeviceRoute, of_processes_on_one_gpu_is_fast) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0, 0, 0})).name, "fast");
 }
 
-TEST(DeviceRoute, of_threads_whose_streams_share_queues_is_direct) {
-  auto ranks = on_gpus({0, 0, 0});
-  ranks[1].connections = 8;
-  const Route route = choose_route("thread", ranks);
+TEST(DeviceRoute, of_threads_on_one_gpu_is_direct) {
+  const Route route = choose_route("thread", on_gpus({0, 0, 0}));
   EXPECT_EQ(route.name, "thread");
-  EXPECT_NE(route.reason.find("CUDA_DEVICE_MAX_CONNECTIONS=32"), std::string::npos) << route.reason;
-  EXPECT_FALSE(route.capturable);
+  EXPECT_NE(route.reason.find("WEFT_DEVICE_COMM=fast"), std::string::npos) << route.reason;
 }
 
 TEST(DeviceRoute, of_processes_where_fast_fails_is_staged) {
@@ -202,10 +198,10 @@ TEST(DeviceRoute, can_be_requested) {
 TEST(DeviceRoute, tells_whether_graphs_can_capture_calls) {
   EXPECT_TRUE(choose_route("thread", on_gpus({0})).capturable);
   EXPECT_TRUE(choose_route("mpi", on_gpus({0, 1})).capturable) << "NCCL";
-  EXPECT_TRUE(choose_route("thread", on_gpus({0, 0})).capturable);
-  EXPECT_FALSE(choose_route("mpi", on_gpus({0, 0})).capturable) << "messages are staged";
-  const auto staged = asking(on_gpus({0, 0}), RouteRequest::staged);
-  EXPECT_FALSE(choose_route("thread", staged).capturable);
+  EXPECT_FALSE(choose_route("thread", on_gpus({0, 0})).capturable);
+  const auto fast = asking(on_gpus({0, 0}), RouteRequest::fast);
+  EXPECT_TRUE(choose_route("thread", fast).capturable);
+  EXPECT_FALSE(choose_route("mpi", fast).capturable) << "messages are staged";
 }
 
 TEST(DeviceRoute, refuses_impossible_requests) {
