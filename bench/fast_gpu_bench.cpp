@@ -129,7 +129,7 @@ struct Setup {
 Setup threads(int ranks, const std::string& route) {
   return {fmt::format("{} threads", ranks), ranks, route,
           fmt::format("{}PROGRAM --child --comm thread --ranks {} --device cuda:0",
-                      route == "thread" ? "WEFT_FAST=0 " : "", ranks)};
+                      route == "fast" ? "WEFT_DEVICE_COMM=fast " : "", ranks)};
 }
 
 Setup processes(int ranks, const std::string& route) {
