@@ -1,6 +1,7 @@
 #include <weft/comm/launch.hpp>
 #include <weft/comm/print.hpp>
 #include <weft/core/device_info.hpp>
+#include <weft/core/error.hpp>
 #include <weft/info.hpp>
 
 #include "subcommand.hpp"
@@ -11,8 +12,14 @@
 namespace weft::app {
 namespace {
 
+/// The route, or why the requested one is refused.
 Fact route_fact(const Comm& world, Device device) {
-  const Route route = world.on(device).route(device);
+  Route route;
+  try {
+    route = world.on(device).route(device);
+  } catch (const AgreedError& error) {
+    route = {"refused", error.what()};
+  }
   return {"communication", to_string(device) + " arrays",
           fmt::format("{}: {}", route.name, route.reason)};
 }

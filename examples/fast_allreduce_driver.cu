@@ -3,12 +3,18 @@
 //   nvcc -O3 -std=c++20 -arch=native -I src examples/fast_allreduce_driver.cu -o driver \
 //     $(mpicxx -showme:compile) $(mpicxx -showme:link | sed 's/-Wl,[^ ]*//g') -lnccl
 //   mpirun --allow-run-as-root -n 2 ./driver
+//   mpirun --allow-run-as-root --oversubscribe -n 2 ./driver --cpu
 //
 // Every rank is a process. Ranks take GPUs in turn; several ranks can share one if the CUDA
 // multi-process service runs (nvidia-cuda-mps-control -d). The data are whole numbers, whose sums
 // are exact in any order, so both results must be the same bits.
+//
+// With --cpu it needs no GPU: it compares a one-shot allreduce in the shared memory of processes
+// with MPI, in the same way; see fast_allreduce_driver_cpu.hpp.
 
 #include "comm/cuda/fast_allreduce.cuh"
+
+#include "fast_allreduce_driver_cpu.hpp"
 
 #include <mpi.h>
 #include <nccl.h>
@@ -271,10 +277,21 @@ int main(int argc, char** argv) {
   Ranks ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks.size);
+  const bool on_cpu = argc == 2 && std::strcmp(argv[1], "--cpu") == 0;
+  if (argc > 1 && !on_cpu) {
+    if (ranks.rank == 0) std::fprintf(stderr, "usage: driver [--cpu]\n");
+    MPI_Finalize();
+    return 2;
+  }
+  if (on_cpu) {  // no call of CUDA or NCCL
+    const int code = driver_cpu::run();
+    MPI_Finalize();
+    return code;
+  }
   int gpus = 0;
   if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0 || ranks.size > fast::max_ranks) {
     if (ranks.rank == 0) {
-      std::fprintf(stderr, "needs a GPU and at most %d ranks\n", fast::max_ranks);
+      std::fprintf(stderr, "needs a GPU and at most %d ranks, or --cpu\n", fast::max_ranks);
     }
     MPI_Finalize();
     return 1;

@@ -4,6 +4,7 @@
 #include <weft/info.hpp>
 
 #include "comm/device_route.hpp"
+#include "comm/fast_info.hpp"
 #include "comm/launch_checks.hpp"
 #include "core/environment.hpp"
 #ifdef WEFT_WITH_CUDA
@@ -168,6 +169,9 @@ std::vector<Fact> system_facts() {
     facts.push_back({"machine", to_string(device), describe(device_info(device))});
   }
   if (gpus == 0) facts.push_back({"machine", "cuda", "no GPU that this build can use"});
+  for (const auto& [name, value] : detail::fast_allreduce_info()) {
+    facts.push_back({"fast allreduce", name, value});
+  }
   return facts;
 }
 

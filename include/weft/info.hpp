@@ -16,7 +16,8 @@ struct Fact {
   std::string value;
 };
 
-/// Build options, libraries found at run time, and hardware. Needs no ranks and does not start MPI.
+/// Build options, libraries found at run time, hardware, and what the fast allreduce can use. Needs
+/// no ranks and does not start MPI.
 std::vector<Fact> system_facts();
 
 }  // namespace weft

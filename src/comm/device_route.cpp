@@ -20,6 +20,7 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ namespace {
 
 constexpr std::size_t max_fast_ranks = 16;       // fast::max_ranks
 constexpr std::int32_t needed_connections = 32;  // the most that CUDA has
+
+std::atomic<bool> comm_fast = false;
 
 /// Two ranks that share a GPU, if any.
 std::optional<std::pair<std::size_t, std::size_t>> find_sharing(std::span<const RouteFacts> ranks) {
@@ -101,9 +104,11 @@ bool cuda_aware(std::span<const RouteFacts> ranks) {
 Route requested(RouteRequest request, std::string_view host, std::span<const RouteFacts> ranks) {
   switch (request) {
     case RouteRequest::fast: {
+      const bool by_option = ranks[0].by_option != 0;
       const std::string error = fast_error(host, ranks);
+      if (!error.empty() && by_option) throw AgreedError("--comm fast: " + error);
       if (!error.empty()) refuse_request("fast", error);
-      return {"fast", "set by WEFT_DEVICE_COMM"};
+      return {"fast", by_option ? "set by --comm fast" : "set by WEFT_DEVICE_COMM"};
     }
     case RouteRequest::nccl: {
       const std::string error = nccl_error(ranks);
@@ -168,11 +173,22 @@ std::string nccl_version_text(std::int32_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
+void set_comm_fast(bool fast) {
+  const RouteRequest set = settings().device_comm;
+  require(!fast || set == RouteRequest::automatic || set == RouteRequest::fast,
+          "--comm fast: WEFT_DEVICE_COMM requests another route; set it to fast or unset it");
+  require(!fast || settings().fast, "--comm fast: WEFT_FAST=0 forbids it");
+  comm_fast = fast;
+}
+
+RouteRequest route_request() { return comm_fast ? RouteRequest::fast : settings().device_comm; }
+
 RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
                              [[maybe_unused]] Device device) {
   RouteFacts facts;
   facts.machine = machine_id();
-  facts.request = settings().device_comm;
+  facts.request = route_request();
+  facts.by_option = comm_fast ? 1 : 0;
   facts.fast_allowed = settings().fast ? 1 : 0;
   facts.table = allreduce_table()->hash();
 #ifdef WEFT_WITH_CUDA
@@ -194,7 +210,7 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
   for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
     if (ranks[rank].request == request) continue;
     throw AgreedError(
-        fmt::format("WEFT_DEVICE_COMM differs between ranks 0 and {}; it must be the same", rank));
+        fmt::format("WEFT_DEVICE_COMM or --comm fast differs between ranks 0 and {}", rank));
   }
   Route route = request == RouteRequest::automatic ? automatic(host_transport, ranks, not_fast)
                                                    : requested(request, host_transport, ranks);

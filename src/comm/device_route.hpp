@@ -23,8 +23,16 @@ struct RouteFacts {
   RouteRequest request = RouteRequest::automatic;
   std::int32_t fast_allowed = 1;  // WEFT_FAST
   std::int32_t connections = 0;   // hardware queues for the streams of this process
-  std::int32_t padding = 0;
+  std::int32_t by_option = 0;     // --comm fast made the request
 };
+
+/// --comm fast: while `fast` is set, all communicators of this process request the route "fast", as
+/// with WEFT_DEVICE_COMM=fast. launch calls it before ranks start. Throws ArgumentError if
+/// WEFT_DEVICE_COMM or WEFT_FAST contradicts it.
+void set_comm_fast(bool fast);
+/// By --comm fast or else by WEFT_DEVICE_COMM.
+RouteRequest route_request();
+
 RouteFacts local_route_facts(const Transport& host, Device device);
 
 /// Computes the same route on all ranks. Throws AgreedError if a request cannot be satisfied.

@@ -2,6 +2,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/comm_state.hpp"
+#include "comm/device_route.hpp"
 #include "comm/error_texts.hpp"
 #include "comm/launch_outcome.hpp"
 #include "comm/launch_worlds.hpp"
@@ -98,13 +99,13 @@ int start(int& argc, char** argv, const Program& program) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
     return 0;
   }
+  error = error_of([&] { set_comm_fast(options.fast_route); });
+  if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   const bool launched = task.launcher != Launcher::none;
   const bool on_threads =
       options.comm == CommChoice::thread || (options.comm == CommChoice::automatic && !launched);
-  if (on_threads && options.device.kind == DeviceKind::cuda &&
-      settings().device_comm == RouteRequest::fast) {
-    prepare_cuda_for_waiting_kernels();
-  }
+  // Whatever the device of the options: the program may use GPUs by Comm::on.
+  if (on_threads && route_request() == RouteRequest::fast) prepare_cuda_for_waiting_kernels();
   error = error_of([&] { require_available(options.device); });
   if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   if (task.rank == 0 && !settings().quiet) {

@@ -25,6 +25,7 @@ constexpr const char* how_to_start =
 
 const std::map<std::string, CommChoice>& comm_choices() {
   static const std::map<std::string, CommChoice> choices = {{"auto", CommChoice::automatic},
+                                                            {"fast", CommChoice::automatic},
                                                             {"self", CommChoice::self},
                                                             {"thread", CommChoice::thread},
                                                             {"mpi", CommChoice::mpi}};
@@ -82,7 +83,8 @@ void declare(CLI::App& app, OptionTexts& texts) {
       ->type_name("N")
       ->check(CLI::Range(1, max_ranks).description(""));
   app.add_option("--comm", texts.comm,
-                 "transport between ranks: auto (default), self, thread or mpi")
+                 "transport between ranks: auto (default), self, thread or mpi;\n"
+                 "fast: auto, and GPU memory must take the route fast")
       ->type_name("KIND")
       ->check(CLI::IsMember(comm_choices()).description(""));
   app.add_option("--device", texts.device,
@@ -114,6 +116,7 @@ LaunchOptions take_options(int& argc, char** argv, Help help) {
   LaunchOptions options;
   if (texts.ranks > 0) options.ranks = texts.ranks;
   options.comm = comm_choices().at(texts.comm);
+  options.fast_route = texts.comm == "fast";
   options.device = Device::parse(texts.device);
   options.any_gpu = texts.device == "cuda";
   if (asks_for_help) options.help = app.help();

@@ -13,6 +13,8 @@ enum class CommChoice { automatic, self, thread, mpi };
 struct LaunchOptions {
   std::optional<int> ranks;
   CommChoice comm = CommChoice::automatic;
+  /// --comm fast: GPU memory must take the route "fast"; the transport is chosen as with auto.
+  bool fast_route = false;
   Device device;
   /// --device cuda without a number: ranks take the GPUs of their host in turn.
   bool any_gpu = false;

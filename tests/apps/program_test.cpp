@@ -208,6 +208,31 @@ TEST(Program, info_shows_build_machine_and_route) {
   EXPECT_EQ(facts.at("communication").at("ranks"), "2 on thread");
 }
 
+TEST(Program, info_shows_what_the_fast_allreduce_uses) {
+  const json facts = json::parse(run("$W info --json").output).at("fast allreduce");
+  EXPECT_EQ(facts.at("shared memory"), "yes");
+  EXPECT_EQ(facts.at("table"), "built in");
+  EXPECT_EQ(facts.at("order"), "of the ranks");
+  EXPECT_TRUE(contains(run("$W info").output, "\nfast allreduce\n  shared memory        yes\n"));
+
+  const std::string table = testing::TempDir() + "weft_program_test_table.json";
+  std::ofstream(table) << R"({"format": "weft allreduce table", "version": 1, "rows": []})";
+  const json set = json::parse(
+      run(fmt::format("WEFT_FAST=0 WEFT_TABLE='{}' WEFT_ORDER=any $W info --json", table)).output);
+  std::remove(table.c_str());
+  EXPECT_EQ(set.at("fast allreduce").at("shared memory"), "no: WEFT_FAST=0");
+  EXPECT_EQ(set.at("fast allreduce").at("table"), table + ", by WEFT_TABLE");
+  EXPECT_EQ(set.at("fast allreduce").at("order"), "any, by WEFT_ORDER");
+}
+
+TEST(Program, info_shows_why_there_is_no_shared_memory) {
+  // No file may have a byte, so none of the memory can be reserved.
+  const json facts = json::parse(run("trap '' XFSZ; ulimit -f 0; $W info --json").output);
+  const std::string text = facts.at("fast allreduce").at("shared memory");
+  EXPECT_TRUE(contains(text, "no: rank 0 cannot reserve ")) << text;
+  EXPECT_TRUE(contains(text, "File too large")) << text;
+}
+
 TEST(Program, info_shows_the_selected_kernels) {
   const auto levels = detail::built_levels();
   if (levels.empty()) GTEST_SKIP() << "this build has one kind of kernels only";

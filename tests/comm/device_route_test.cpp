@@ -195,6 +195,23 @@ TEST(DeviceRoute, can_be_requested) {
   EXPECT_EQ(choose_route("mpi", asking(on_gpus({0, 1}), RouteRequest::fast)).name, "fast");
 }
 
+TEST(DeviceRoute, names_the_option_that_requested_it) {
+  auto ranks = asking(on_gpus({0, 0}), RouteRequest::fast);
+  EXPECT_EQ(choose_route("mpi", ranks).reason, "set by WEFT_DEVICE_COMM");
+  for (RouteFacts& rank : ranks) rank.by_option = 1;
+  EXPECT_EQ(choose_route("mpi", ranks).reason, "set by --comm fast");
+  ranks[1].gpu = 1;
+  expect_refused("mpi", ranks, {"--comm fast: the ranks are not on one GPU"});
+}
+
+TEST(DeviceRoute, of_a_process_follows_comm_fast) {
+  if (settings().device_comm != RouteRequest::automatic || !settings().fast) GTEST_SKIP();
+  set_comm_fast(true);
+  EXPECT_EQ(route_request(), RouteRequest::fast);
+  set_comm_fast(false);
+  EXPECT_EQ(route_request(), RouteRequest::automatic);
+}
+
 TEST(DeviceRoute, tells_whether_graphs_can_capture_calls) {
   EXPECT_TRUE(choose_route("thread", on_gpus({0})).capturable);
   EXPECT_TRUE(choose_route("mpi", on_gpus({0, 1})).capturable) << "NCCL";

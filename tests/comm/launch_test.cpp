@@ -62,10 +62,33 @@ TEST(LaunchOptions, choose_transport_and_device) {
             "1 ranks on self with debug\n");
 }
 
+TEST(LaunchOptions, comm_fast_leaves_the_transport_automatic) {
+  EXPECT_EQ(run("$P show --comm fast --ranks 2 | head -1").output, "2 ranks on thread with cpu\n");
+  EXPECT_EQ(run("WEFT_DEVICE_COMM=fast $P show --comm fast --ranks 1 | head -1").output,
+            "1 ranks on thread with cpu\n");
+  if (mpiexec.empty()) return;
+  EXPECT_CONTAINS(run(mpiexec + " -n 2 $P show --comm fast").output, "2 ranks on mpi with cpu\n");
+}
+
+TEST(LaunchOptions, comm_fast_refuses_settings_that_contradict_it) {
+  const std::string other =
+      "weft: --comm fast: WEFT_DEVICE_COMM requests another route; set it to fast or unset it\n";
+  for (const auto& [setting, message] : std::map<std::string, std::string>{
+           {"WEFT_FAST=0", "weft: --comm fast: WEFT_FAST=0 forbids it\n"},
+           {"WEFT_DEVICE_COMM=nccl", other},
+           {"WEFT_DEVICE_COMM=none", other}}) {
+    const Ended ended = run(fmt::format("{} $P show --comm fast --ranks 2", setting));
+    EXPECT_EQ(ended.code, 2) << setting;
+    EXPECT_EQ(ended.output, message);
+    EXPECT_EQ(run(fmt::format("{} $P show --comm thread --ranks 2", setting)).code, 0) << setting;
+  }
+}
+
 TEST(LaunchOptions, print_help_once_instead_of_running) {
   const Ended ended = run("$P fail_alone --help");
   EXPECT_EQ(ended.code, 0);
-  for (const char* part : {"--ranks", "--comm", "--device", "--help", "mpirun -n"}) {
+  for (const char* part :
+       {"--ranks", "--comm", "the route fast", "--device", "--help", "mpirun -n"}) {
     EXPECT_CONTAINS(ended.output, part);
   }
   for (const std::string_view name : variable_names()) {

@@ -52,4 +52,28 @@ int cuda_connections() {
   return set == nullptr ? unless_set : std::atoi(set);
 }
 
+bool cuda_has_ipc(Device device) {
+  // The attribute is that of events. CUDA has none for memory, which the same platforms support.
+  int value = 0;
+  cuda_check(cudaDeviceGetAttribute(&value, cudaDevAttrIpcEventSupport, device.ordinal),
+             "cudaDeviceGetAttribute");
+  return value != 0;
+}
+
+std::optional<bool> cuda_uses_mps(Device device) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, cudaDevAttrMpsEnabled, device.ordinal) == cudaSuccess) {
+    return value != 0;
+  }
+  cudaGetLastError();  // or a later call would report it
+  return std::nullopt;
+}
+
+bool cuda_can_access(Device device, Device peer) {
+  int value = 0;
+  cuda_check(cudaDeviceCanAccessPeer(&value, device.ordinal, peer.ordinal),
+             "cudaDeviceCanAccessPeer");
+  return value != 0;
+}
+
 }  // namespace weft::detail
