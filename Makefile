@@ -1,6 +1,7 @@
 # Short names for common tasks; CMake does the work, with the presets of CMakePresets.json.
 
 JOBS ?= $(shell nproc)
+TEST_JOBS ?= $(shell expr 2 \* $(JOBS))# many tests wait; tests of several ranks count as several
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
 PRESET ?= release# for test, install, faults, compare and bench-guard; cpu builds without CUDA
@@ -29,7 +30,7 @@ demo: setup ## Build and run a seismic inversion; writes report.html
 
 test: setup ## Build and run all tests
 	$(MAKE) --no-print-directory build-$(PRESET)
-	ctest --preset $(PRESET) -j $(JOBS)
+	ctest --preset $(PRESET) -j $(TEST_JOBS)
 
 install: setup ## Build and install into PREFIX=/usr/local
 	cmake --preset $(PRESET)

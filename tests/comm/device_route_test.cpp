@@ -200,12 +200,14 @@ TEST(DeviceRoute, names_the_option_that_requested_it) {
   EXPECT_EQ(choose_route("mpi", ranks).reason, "set by WEFT_DEVICE_COMM");
   for (RouteFacts& rank : ranks) rank.by_option = 1;
   EXPECT_EQ(choose_route("mpi", ranks).reason, "set by --comm fast");
-  ranks[1].gpu = 1;
-  expect_refused("mpi", ranks, {"--comm fast: the ranks are not on one GPU"});
+  ranks[1].machine = 2;
+  expect_refused("mpi", ranks, {"--comm fast: ranks 0 and 1 are on different machines"});
 }
 
 TEST(DeviceRoute, of_a_process_follows_comm_fast) {
-  if (settings().device_comm != RouteRequest::automatic || !settings().fast) GTEST_SKIP();
+  if (settings().device_comm != RouteRequest::automatic || !settings().fast) {
+    GTEST_SKIP() << "WEFT_DEVICE_COMM or WEFT_FAST is set";
+  }
   set_comm_fast(true);
   EXPECT_EQ(route_request(), RouteRequest::fast);
   set_comm_fast(false);
