@@ -27,6 +27,7 @@ FILES = [
     "matrix_bench",
     "threads_bench_intel",
     "device_bench",
+    "fast_gpu_bench",
     "compile_bench",
 ]
 BUILDS = ["plain_against_native_amd", "plain_against_native_intel"]
