@@ -15,7 +15,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::string_view magic("\x93NUMPY", 6);
+constexpr std::string_view npy_magic("\x93NUMPY", 6);
 constexpr char native_order = std::endian::native == std::endian::little ? '<' : '>';
 // Far more than an array of eight axes needs; NumPy also refuses longer ones.
 constexpr index_t longest_header = 10'000;
@@ -204,7 +204,7 @@ std::string npy_header(DType dtype, const Shape& shape) {
   text.resize((before + text.size()) / 64 * 64 + 64 - before - 1, ' ');
   text += '\n';
 
-  std::string header(magic);
+  std::string header(npy_magic);
   header += '\1';
   header += '\0';
   header += static_cast<char>(text.size() % 256);
@@ -216,7 +216,7 @@ NpyInfo read_npy_header(const File& file) {
   const index_t size = file.size();
   std::array<unsigned char, 12> start{};
   file.read(start.data(), std::min<index_t>(size, 12), 0);
-  if (size < 10 || std::string_view(reinterpret_cast<char*>(start.data()), 6) != magic) {
+  if (size < 10 || std::string_view(reinterpret_cast<char*>(start.data()), 6) != npy_magic) {
     throw Error(fmt::format(
         "'{}' is not a .npy file: it does not begin with the header of one; save the array with "
         "numpy.save, or unpack an .npz file first",

@@ -17,7 +17,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::string_view magic = "weft checkpoint ";
+constexpr std::string_view checkpoint_magic = "weft checkpoint ";
 constexpr std::string_view version = "1";
 // The first line: the magic and the version, then the length and the checksum of the following
 // text.
@@ -210,8 +210,8 @@ std::string CheckpointHeader::text() const {
     lines += fmt::format("property {} {} {}\n", hex(property.value), hex(property.tolerance),
                          property.name);
   }
-  return fmt::format("{}{} {} {}\n{}", magic, version, hex(lines.size()), hex(text_checksum(lines)),
-                     lines);
+  return fmt::format("{}{} {} {}\n{}", checkpoint_magic, version, hex(lines.size()),
+                     hex(text_checksum(lines)), lines);
 }
 
 index_t CheckpointHeader::array_offset(std::size_t index) const {
@@ -244,11 +244,11 @@ CheckpointHeader read_checkpoint_header(const File& file, index_t& text_bytes) {
   const index_t size = file.size();
   std::string first(static_cast<std::size_t>(std::min(size, first_line_bytes)), '\0');
   file.read(first.data(), static_cast<index_t>(first.size()), 0);
-  if (!first.starts_with(magic)) {
+  if (!first.starts_with(checkpoint_magic)) {
     throw Error(fmt::format(
         "'{}' is not a checkpoint; remove it, or use another path for checkpoints", path));
   }
-  Line line(first.substr(magic.size()));
+  Line line(first.substr(checkpoint_magic.size()));
   if (line.key() != version) {
     throw Error(fmt::format(
         "the checkpoint '{}' has format {}, but this version of Weft reads format {}; use the "
