@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -141,23 +140,26 @@ Setup processes(int ranks, const std::string& route) {
                       route == "fast" ? "auto" : route, ranks)};
 }
 
-/// Empty if the ranks took another route.
+/// Empty if the ranks failed or took another route.
 Times times_of(const Setup& setup, const std::string& program) {
   std::string command = setup.command;
   command.replace(command.find("PROGRAM"), 7, program);
-  const std::unique_ptr<FILE, int (*)(FILE*)> child(
-      popen(("WEFT_QUIET=1 WEFT_TIMEOUT=30 " + command).c_str(), "r"), pclose);
+  FILE* const child = popen(("WEFT_QUIET=1 WEFT_TIMEOUT=30 " + command).c_str(), "r");
+  if (child == nullptr) return {};
   Times times;
+  std::string route;
   char name[64] = "";
   char value[64] = "";
-  while (child != nullptr && std::fscanf(child.get(), "%63s %63s", name, value) == 2) {
+  while (std::fscanf(child, "%63s %63s", name, value) == 2) {
     if (std::string(name) == "route") {
-      if (value != setup.route) return {};
+      route = value;
     } else {
       times[name] = std::strtod(value, nullptr);
     }
   }
-  return times;
+  const bool succeeded = pclose(child) == 0;
+  if (!succeeded) fmt::print("failed: {}\n", command);
+  return succeeded && route == setup.route ? times : Times{};
 }
 
 struct Comparison {

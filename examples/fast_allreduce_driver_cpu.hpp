@@ -11,8 +11,7 @@
 //   - Generations only grow (modulo 2^32). A peer can be one ahead: it may have begun the next step
 //     before this rank looks.
 //   - Two halves are enough, without a wait at the end: whoever writes step g + 2 has seen all
-//   ranks
-//     in step g + 1, which they began after they had read the data of step g.
+//     ranks in step g + 1, which they began after they had read the data of step g.
 
 #include <mpi.h>
 

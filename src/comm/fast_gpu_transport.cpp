@@ -29,8 +29,8 @@ namespace {
 /// streams of their own, so that they overlap with other work, and sends, receives and collectives
 /// do not wait for each other; waiting for them joins the streams. The host does not wait, except
 /// in its waits for the GPU, which check for failures (WaitGuard). Messages need ranks in one
-/// process; among others only sums are taken, and Comm stages the rest. Threads on one GPU take
-/// other calls than sums only if they are captured: see arrive().
+/// process; among others only sums are taken, and Comm stages the rest. Threads take other calls
+/// than blocking sums only if they are captured: see arrive().
 class FastGpuTransport final : public Transport, private WaitGuard {
  public:
   /// Collective over `host`.
@@ -57,9 +57,11 @@ class FastGpuTransport final : public Transport, private WaitGuard {
 
   std::string_view name() const override { return host_->name(); }
   bool accepts(Device device) const override { return device == device_; }
-  bool takes(CallKind kind, DType dtype, ReduceOp op) const override {
-    if (kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, op)) return true;
-    return one_process_ && (!one_gpu_ || is_captured());
+  bool takes(CallKind kind, DType dtype, ReduceOp op, CallMode mode) const override {
+    const bool is_sum = kind == CallKind::allreduce && GpuBoard::can_reduce(dtype, op);
+    if (!one_process_) return is_sum;
+    // To meet, threads block.
+    return (is_sum && mode == CallMode::blocking) || is_captured();
   }
   Transport* substitute(CallKind kind, index_t bytes) override;
   bool averages(CallKind kind, DType dtype) const override {
@@ -142,6 +144,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   /// The ends of the calls of a ticket.
   template <class Do>
   void for_each_end(const Ticket& ticket, Do f) const;
+  void begin_collective();
   /// Issues the messages of a collective.
   Ticket issue_collective(CallMode mode);
 
@@ -150,8 +153,11 @@ class FastGpuTransport final : public Transport, private WaitGuard {
         {.ranks = size(), .bytes = in.bytes(), .dtype = in.dtype, .op = ReduceOp::sum});
   }
   std::byte* scratch(index_t bytes);
-  /// Combines the rows of the scratch memory, one per rank.
-  void combine_rows(DType dtype, ReduceOp op, BufferRef out);
+  /// For the same call in a graph, which cannot allocate.
+  void reserve_scratch(index_t bytes);
+  static constexpr index_t most_reserved = index_t{64} << 20;
+  /// Combines rows, one per rank.
+  void combine_rows(const std::byte* rows, DType dtype, ReduceOp op, BufferRef out);
 
   std::shared_ptr<Transport> host_;
   Device device_;
@@ -173,11 +179,14 @@ class FastGpuTransport final : public Transport, private WaitGuard {
 };
 
 void FastGpuTransport::check(std::chrono::duration<double>) {
+  if (board_ == nullptr) return;  // in the constructor
+  // Before anything waits for its kernels
+  if (host_->has_failed()) board_->abort();
   try {
     host_->progress();  // a peer may wait in a message to this rank
     host_->throw_if_failed();
   } catch (...) {
-    board_->abort();  // before anything waits for its kernels
+    board_->abort();
     throw;
   }
   const std::string failure = board_->failure();
@@ -192,7 +201,7 @@ void FastGpuTransport::arrive() {
   if (!one_process_) return;
   if (is_captured()) {
     add_graph_hook(arrival_);
-  } else if (one_gpu_) {
+  } else {
     const CallScope scope(*host_, to_string(CallKind::allreduce).data());
     host_->barrier(CallMode::blocking);
   }
@@ -238,8 +247,8 @@ void FastGpuTransport::for_each_end(const Ticket& ticket, Do f) const {
     case of_sends: return f(messages_.sends.end(ticket.id));
     case of_recvs: return f(messages_.recvs.end(ticket.id));
     default:
-      f(collectives_.sends.end(ticket.id >> 32));
-      f(collectives_.recvs.end(ticket.id & 0xffffffffU));
+      if (const auto sends = ticket.id >> 32; sends != 0) f(collectives_.sends.end(sends));
+      if (const auto recvs = ticket.id & 0xffffffffU; recvs != 0) f(collectives_.recvs.end(recvs));
   }
 }
 
@@ -293,13 +302,19 @@ void FastGpuTransport::flush() {
   messages_.issue(*board_, stream());
 }
 
+void FastGpuTransport::begin_collective() {
+  flush();
+  collectives_.clear();  // of what a call that failed has left
+}
+
 Ticket FastGpuTransport::issue_collective(CallMode mode) {
   if (is_captured()) arrive();
+  // Only of what this call issues: earlier events may belong to another capture.
+  const std::uint64_t sends = collectives_.sends.is_empty() ? 0 : collectives_.sends.next();
+  const std::uint64_t recvs = collectives_.recvs.is_empty() ? 0 : collectives_.recvs.next();
   collectives_.issue(*board_, stream());
   const Ticket ticket = {
-      .kind = of_collectives,
-      .peer = 0,
-      .id = collectives_.sends.last() << 32 | (collectives_.recvs.last() & 0xffffffffU)};
+      .kind = of_collectives, .peer = 0, .id = sends << 32 | (recvs & 0xffffffffU)};
   if (mode == CallMode::nonblocking) return ticket;
   if (ticket.id != 0) for_each_end(ticket, [&](const Event& end) { stream().wait(end); });
   return {};
@@ -308,7 +323,7 @@ Ticket FastGpuTransport::issue_collective(CallMode mode) {
 // Collectives of messages
 
 Ticket FastGpuTransport::broadcast(BufferRef data, int root, CallMode mode) {
-  flush();
+  begin_collective();
   if (rank() != root) {
     collectives_.recv(data, root);
     return issue_collective(mode);
@@ -321,7 +336,7 @@ Ticket FastGpuTransport::broadcast(BufferRef data, int root, CallMode mode) {
 
 Ticket FastGpuTransport::all_gather(ConstBufferRef in, BufferRef out, const Parts& parts,
                                     CallMode mode) {
-  flush();
+  begin_collective();
   for (int peer = 0; peer < size(); ++peer) {
     const BufferRef part = out.part(parts.offset(peer), parts.count(peer));
     if (peer == rank()) {
@@ -336,7 +351,7 @@ Ticket FastGpuTransport::all_gather(ConstBufferRef in, BufferRef out, const Part
 
 Ticket FastGpuTransport::gather(ConstBufferRef in, BufferRef out, const Parts& parts, int root,
                                 CallMode mode) {
-  flush();
+  begin_collective();
   if (rank() != root) {
     collectives_.send(in, root);
     return issue_collective(mode);
@@ -354,7 +369,7 @@ Ticket FastGpuTransport::gather(ConstBufferRef in, BufferRef out, const Parts& p
 
 Ticket FastGpuTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRef out, int root,
                                  CallMode mode) {
-  flush();
+  begin_collective();
   if (rank() != root) {
     collectives_.recv(out, root);
     return issue_collective(mode);
@@ -372,7 +387,7 @@ Ticket FastGpuTransport::scatter(ConstBufferRef in, const Parts& parts, BufferRe
 
 Ticket FastGpuTransport::all_to_all(ConstBufferRef in, const Parts& sent, BufferRef out,
                                     const Parts& received, CallMode mode) {
-  flush();
+  begin_collective();
   for (int peer = 0; peer < size(); ++peer) {
     const ConstBufferRef from = in.part(sent.offset(peer), sent.count(peer));
     const BufferRef to = out.part(received.offset(peer), received.count(peer));
@@ -395,27 +410,38 @@ std::byte* FastGpuTransport::scratch(index_t bytes) {
     require(
         !is_captured(),
         "this call needs {} bytes of memory, which cannot be allocated while it is captured in a "
-        "graph; make the call once before",
-        bytes);
+        "graph; up to {} bytes are reserved if the call is made once before",
+        bytes, most_reserved);
     scratch_.emplace_back(std::max(bytes, 2 * available), device_);
   }
   return scratch_.empty() ? nullptr : scratch_.back().data();
 }
 
-void FastGpuTransport::combine_rows(DType dtype, ReduceOp op, BufferRef out) {
+void FastGpuTransport::combine_rows(const std::byte* rows, DType dtype, ReduceOp op,
+                                    BufferRef out) {
+  if (out.count == 0) return;
   inputs_.clear();
   for (int peer = 0; peer < size(); ++peer) {
-    inputs_.push_back(scratch_.back().data() + peer * out.bytes());
+    inputs_.push_back(rows + peer * out.bytes());
   }
   void* const outputs[] = {out.data};
   combine(device_, dtype, op, inputs_, outputs, out.count);
+}
+
+void FastGpuTransport::reserve_scratch(index_t bytes) {
+  if (bytes > most_reserved) return;
+  try {
+    scratch(bytes);
+  } catch (const DeviceError&) {
+    // The captured call, if there is one, reports that there is no memory.
+  }
 }
 
 Transport* FastGpuTransport::substitute(CallKind kind, index_t bytes) {
   if (!one_process_ || !one_gpu_ || !host_->accepts(device_)) return nullptr;
   const bool reduces =
       kind == CallKind::allreduce || kind == CallKind::reduce || kind == CallKind::reduce_scatter;
-  if (reduces) scratch(bytes * size());  // for the same call in a graph, which cannot allocate
+  if (reduces) reserve_scratch(bytes * size());
   return host_.get();
 }
 
@@ -434,10 +460,9 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
     return {};
   }
   rows_.make_even(size(), in.count);
-  const BufferRef all(scratch(rows_.extent() * size_of(in.dtype)), rows_.extent(), in.dtype,
-                      device_);
-  all_gather(in, all, rows_, CallMode::blocking);
-  combine_rows(in.dtype, op, out);
+  std::byte* const rows = scratch(rows_.extent() * size_of(in.dtype));
+  all_gather(in, BufferRef(rows, rows_.extent(), in.dtype, device_), rows_, CallMode::blocking);
+  combine_rows(rows, in.dtype, op, out);
   return {};
 }
 
@@ -453,22 +478,24 @@ bool FastGpuTransport::allreduce_then(ConstBufferRef in, BufferRef out, const Ep
   return true;
 }
 
+// All ranks need the same memory, so that they fail together without it.
+
 Ticket FastGpuTransport::reduce(ConstBufferRef in, BufferRef out, ReduceOp op, int root, CallMode) {
   rows_.make_even(size(), in.count);
+  std::byte* const rows = scratch(rows_.extent() * size_of(in.dtype));
   const index_t count = rank() == root ? rows_.extent() : 0;
-  const BufferRef all(scratch(count * size_of(in.dtype)), count, in.dtype, device_);
-  gather(in, all, rows_, root, CallMode::blocking);
-  if (rank() == root) combine_rows(in.dtype, op, out);
+  gather(in, BufferRef(rows, count, in.dtype, device_), rows_, root, CallMode::blocking);
+  if (rank() == root) combine_rows(rows, in.dtype, op, out);
   return {};
 }
 
 Ticket FastGpuTransport::reduce_scatter(ConstBufferRef in, const Parts& parts, BufferRef out,
                                         ReduceOp op, CallMode) {
+  std::byte* const rows = scratch(in.bytes() * size());
   rows_.make_even(size(), out.count);
-  const BufferRef all(scratch(rows_.extent() * size_of(in.dtype)), rows_.extent(), in.dtype,
-                      device_);
-  all_to_all(in, parts, all, rows_, CallMode::blocking);
-  combine_rows(in.dtype, op, out);
+  all_to_all(in, parts, BufferRef(rows, rows_.extent(), in.dtype, device_), rows_,
+             CallMode::blocking);
+  combine_rows(rows, in.dtype, op, out);
   return {};
 }
 

@@ -48,13 +48,15 @@ std::string process_route(const GpuSharing& sharing) {
   const Route route = route_of_two("mpi", sharing.rank);
   std::string text = fmt::format("{}: {}", route.name, route.reason);
   if (route.name != "fast") return text;
-  const bool insists = sharing.rank.request == RouteRequest::fast;
-  if (!sharing.ipc) {
-    return text + (insists ? "; it will fail, since there is no CUDA IPC"
-                           : "; staged instead, since there is no CUDA IPC");
+  if (sharing.rank.request == RouteRequest::fast) {
+    if (!sharing.ipc) return text + "; it will fail, since there is no CUDA IPC";
+    return sharing.mps == false ? text + "; slow without MPS" : text;
   }
-  if (sharing.mps == false) text += insists ? "; slow without MPS" : "; staged instead without MPS";
-  return text;
+  const char* const missing = !sharing.ipc ? "CUDA IPC" : sharing.mps == false ? "MPS" : nullptr;
+  if (missing == nullptr) return text;
+  const Route instead = choose_route("mpi", std::array{sharing.rank, sharing.rank},
+                                     fmt::format("there is no {}", missing));
+  return fmt::format("{}: {}", instead.name, instead.reason);
 }
 
 #ifdef WEFT_WITH_CUDA

@@ -3,6 +3,7 @@
 #include <weft/core/stream.hpp>
 
 #include "comm/gpu_board.hpp"
+#include "core/on_error.hpp"
 
 #include <array>
 #include <cstdint>
@@ -19,11 +20,11 @@ class GpuLane {
     if (message.bytes > 0) messages_.push_back(message);
   }
   bool is_empty() const { return messages_.empty(); }
+  void clear() { messages_.clear(); }
   const Stream& stream() const { return stream_; }
 
-  /// The numbers of the next and of the last issue.
+  /// The number of the next issue.
   std::uint64_t next() const { return issued_ + 1; }
-  std::uint64_t last() const { return issued_; }
   /// Calls launch(messages) for those added, after the work on `caller`.
   template <class Launch>
   void issue(const Stream& caller, Launch launch);
@@ -43,12 +44,7 @@ void GpuLane::issue(const Stream& caller, Launch launch) {
   if (is_empty()) return;
   begin_.record(caller);
   stream_.wait(begin_);
-  try {
-    launch(messages_);
-  } catch (...) {
-    messages_.clear();  // the caller may release the memory
-    throw;
-  }
+  launch(messages_);
   messages_.clear();
   ends_[++issued_ % ends_.size()].record(stream_);
 }
@@ -62,7 +58,12 @@ struct GpuChannel {
     sends.add({const_cast<void*>(data.data), data.bytes(), to});
   }
   void recv(BufferRef data, int from) { recvs.add({data.data, data.bytes(), from}); }
+  void clear() {
+    sends.clear();
+    recvs.clear();
+  }
   void issue(GpuBoard& board, const Stream& caller) {
+    const OnError guard([this] { clear(); });  // the caller may release the memory
     sends.issue(caller, [&](const auto& messages) {
       board.send(kind, messages, caller.handle(), sends.stream().handle());
     });

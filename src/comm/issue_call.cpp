@@ -92,7 +92,7 @@ std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*&
   std::unique_ptr<Staging> staging;
   if (transport != nullptr) {
     const ReduceOp op = call.op == ReduceOp::avg ? ReduceOp::sum : call.op;
-    if (!transport->takes(call.kind, call.in.dtype, op)) {
+    if (!transport->takes(call.kind, call.in.dtype, op, call.mode)) {
       transport = transport->substitute(call.kind, call.in.bytes());
     }
   }
@@ -115,7 +115,8 @@ std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*&
 bool issue_fused(CommState& state, const Call& call, const Epilogue& epilogue) {
   throw_if_held(state);
   Transport* transport = transport_for(state, call.in.where, to_string(call.kind).data());
-  if (transport == nullptr || !transport->takes(call.kind, call.in.dtype, call.op)) return false;
+  if (transport == nullptr) return false;
+  if (!transport->takes(call.kind, call.in.dtype, call.op, call.mode)) return false;
   flush_gpu(state, transport);
   const CallTimer timer(state, call.kind);
   if (!transport->allreduce_then(call.in, call.out, epilogue)) return false;

@@ -77,6 +77,7 @@ void apply(const Epilogue& epilogue, BufferRef data) {
     return dispatch(data.where, [&](auto device) { kernels::add_rms_norm(device, rows); });
   }
   const auto& scaling = std::get<Scaling>(epilogue);
+  if (scaling.divides) return divide(data, static_cast<int>(scaling.factor));
   dispatch(data.where, [&](auto device) {
     kernels::scale(device, data.dtype, data.count, scaling.factor, data.data);
   });

@@ -179,6 +179,7 @@ class ThreadTransport final : public Transport {
     if (job().stopped()) [[unlikely]]
       throw_failure();
   }
+  bool has_failed() const override { return team_->job->stopped(); }
   int job_size() const override { return team_->job->ranks(); }
   std::optional<AllreduceTeam> allreduce_team() override {
     return AllreduceTeam{AllreducePlace::thread, size()};

@@ -51,7 +51,7 @@ class Transport {
   virtual int job_size() const { return size(); }
   virtual bool accepts(Device device) const = 0;
   /// Of memory it accepts, a transport may leave some calls to another.
-  virtual bool takes(CallKind, DType, ReduceOp) const { return true; }
+  virtual bool takes(CallKind, DType, ReduceOp, CallMode) const { return true; }
   /// Takes a call on GPU memory, of so many bytes, that this transport leaves; null if it is to be
   /// staged.
   virtual Transport* substitute(CallKind, index_t /*bytes*/) { return nullptr; }
@@ -104,6 +104,8 @@ class Transport {
 
   /// Throws if a rank is known to have failed.
   virtual void throw_if_failed() {}
+  /// The same without consequences; false if the transport cannot tell.
+  virtual bool has_failed() const { return false; }
   /// Makes the current and later calls of every rank throw an AbortedError that names this rank and
   /// the reason; or ends the job with that message if the backend cannot do that.
   virtual void abort(const std::string& reason) noexcept = 0;

@@ -63,12 +63,13 @@ StreamScope::StreamScope(Device device, [[maybe_unused]] void* stream) : device_
   require(stream != nullptr, "StreamScope: the default stream cannot be used");
   const Device on = detail::cuda_device_of(stream);
   require(on == device, "StreamScope: the stream is on {}, not on {}", on, device);
-  const Stream own = Stream::current(device);
+  joins_ = !detail::cuda_is_capturing(stream);
+  if (joins_) {
+    order_.record(Stream::current(device));
+    detail::cuda_wait(stream, order_.handle());
+  }
   before_ =
       detail::cuda_exchange_stream(device, std::shared_ptr<void>(std::shared_ptr<void>(), stream));
-  if (detail::cuda_is_capturing(stream)) return;
-  order_.record(own);
-  Stream::current(device).wait(order_);
 #endif
 }
 
@@ -77,7 +78,7 @@ StreamScope::~StreamScope() {
   try {
     const Stream within = Stream::current(device_);
     detail::cuda_exchange_stream(device_, std::move(before_));
-    if (detail::cuda_is_capturing(within.handle())) return;
+    if (!joins_) return;
     order_.record(within);
     Stream::current(device_).wait(order_);
   } catch (const std::exception&) {

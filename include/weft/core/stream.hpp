@@ -70,6 +70,7 @@ class StreamScope {
  private:
   Device device_;
   std::shared_ptr<void> before_;
+  bool joins_ = false;  // the stream with that of the thread
   Event order_;
 };
 

@@ -48,9 +48,9 @@ class CudaBoard final : public GpuBoard {
     team_.rank = rank;
     team_.ranks = ranks;
     for (int peer = 0; peer < ranks; ++peer) {
-      auto* shared = reinterpret_cast<Flags*>(flags_->part(peer));
-      team_.signals[peer] = &shared->signals;
-      team_.mailboxes[peer] = shared->mailboxes;
+      auto* theirs = reinterpret_cast<Flags*>(flags_->part(peer));
+      team_.signals[peer] = &theirs->signals;
+      team_.mailboxes[peer] = theirs->mailboxes;
       team_.slabs[peer] = slabs_->part(peer);
     }
     team_.ll_bytes = ll_bytes;

@@ -288,9 +288,11 @@ std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& w
   const cudaError_t code = cudaGraphInstantiate(&made, graph, 0);
   cudaGraphDestroy(graph);
   cuda_check(code, "cudaGraphInstantiate");
+  std::shared_ptr<void> owner(
+      made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); });
   // Or the first launch would allocate memory: see FastGpuTransport::arrive.
   cuda_check(cudaGraphUpload(made, stream), "cudaGraphUpload");
-  return {made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); }};
+  return owner;
 }
 
 void cuda_launch(Device device, void* graph) {
