@@ -140,7 +140,7 @@ Route automatic(std::string_view host_transport, std::span<const RouteFacts> ran
   // does not see.
   if (not_fast.empty() && !all_on_one_gpu(ranks)) not_fast = "the ranks are not on one GPU";
   if (not_fast.empty() && host_transport == "thread") {
-    not_fast = "threads take it on request only (WEFT_DEVICE_COMM=fast)";
+    not_fast = "threads use it only on request (WEFT_DEVICE_COMM=fast)";
   }
   if (not_fast.empty()) not_fast = fast_error(host_transport, ranks);
   if (not_fast.empty()) {

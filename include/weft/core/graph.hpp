@@ -21,7 +21,8 @@ class Graph {
   /// same order. Everything it refers to must outlive the graph.
   static Graph capture(Device device, std::function<void()> work);
 
-  /// Issues the work to this thread's stream.
+  /// Issues the work to this thread's stream. If threads have captured calls on the route "fast",
+  /// it first waits until all their ranks launch.
   void launch() const;
 
  private:

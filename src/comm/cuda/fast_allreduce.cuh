@@ -326,7 +326,7 @@ struct Line {
                  : "l"(from + 2)
                  : "memory");
   }
-  __device__ bool has_come(std::uint32_t generation) const {
+  __device__ bool is_complete(std::uint32_t generation) const {
     bool come = true;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
@@ -385,7 +385,7 @@ __global__ void __launch_bounds__(block_threads)
         bool come = true;
 #pragma unroll
         for (int rank = 0; rank < Ranks; ++rank) {
-          come = come && (rank == team.rank || lines[rank].has_come(generation));
+          come = come && (rank == team.rank || lines[rank].is_complete(generation));
         }
         return come;
       });
@@ -395,7 +395,7 @@ __global__ void __launch_bounds__(block_threads)
       if constexpr (Ranks == 0) {
         met = met && detail::poll(team, [&] {
                 lines[0].load(slot(team.rank, rank, i));
-                return lines[0].has_come(generation);
+                return lines[0].is_complete(generation);
               });
       }
       return pack_of<T>(lines[Ranks > 0 ? rank : 0]);

@@ -1,3 +1,5 @@
+// Everything that core needs of the CUDA runtime, a few lines for each call; hence more than 400.
+
 #include "core/cuda_device.hpp"
 
 #include <weft/core/cuda/support.hpp>
