@@ -170,6 +170,18 @@ struct Comparison {
   double bar;
 };
 
+/// The names of rows, for people.
+std::string text_of(const std::string& row) {
+  static const std::map<std::string, std::string> texts = {
+      {"empty", "an empty kernel in the same graph"},
+      {"graph.4KiB", "4KiB in a graph of 100 calls"},
+      {"read.1MiB", "one kernel that reads all inputs"},
+      {"graph.1MiB", "1MiB in a graph of 100 calls"},
+      {"cgls", "iteration of cgls on 64^2"}};
+  const auto found = texts.find(row);
+  return found == texts.end() ? row : found->second;
+}
+
 std::vector<Comparison> comparisons() {
   std::vector<Comparison> all;
   for (const int ranks : {2, 4}) {
@@ -223,10 +235,11 @@ int main(int argc, char** argv) {
       pair.ours.push_back(ours.at(row.row));
       pair.baseline.push_back(baseline.at(row.baseline_row));
     }
-    const std::string what = fmt::format("{}, {}", row.row, row.ours.name);
-    const std::string baseline = row.row == row.baseline_row
-                                     ? fmt::format("{} {}", row.baseline.name, row.baseline.route)
-                                     : row.baseline_row;
+    const std::string what = fmt::format("{}, {}", text_of(row.row), row.ours.name);
+    const std::string baseline =
+        row.row == row.baseline_row
+            ? fmt::format("{}, route {}", row.baseline.name, row.baseline.route)
+            : text_of(row.baseline_row);
     if (pair.ours.empty()) {
       fmt::print("{} vs {}: not measured\n", what, baseline);
     } else {
