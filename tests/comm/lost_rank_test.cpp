@@ -11,7 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -25,9 +25,10 @@ constexpr double to_start = 3;
 
 bool is_running(const std::string& mark) {
   for (const auto& process : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(process.path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(mark) != std::string::npos) return true;
+    // Not by an iterator over the file: that throws where the process ends meanwhile.
+    std::ostringstream line;
+    line << std::ifstream(process.path() / "cmdline").rdbuf();
+    if (line.str().find(mark) != std::string::npos) return true;
   }
   return false;
 }
@@ -188,6 +189,19 @@ TEST_P(LostRank, that_continues_after_an_abandoned_call_is_named) {
                                    "that left a call unfinished\n",
                                    last(), ranks()));
   }
+}
+
+TEST_P(LostRank, that_is_killed_ends_the_job) {
+  const Ended ended = run("be_killed", 40);
+  EXPECT_NE(ended.code, 0) << ended.output;
+  EXPECT_LT(ended.seconds, 2 + to_start) << ended.output;
+}
+
+TEST_P(LostRank, is_not_one_that_is_stopped_for_a_second) {
+  const Ended ended = run("pause", 20);
+  EXPECT_EQ(ended.code, 0) << ended.output;
+  EXPECT_EQ(ended.output, "done\n");
+  EXPECT_GT(ended.seconds, 1);
 }
 
 TEST_P(LostRank, is_not_one_that_finishes_early) {
