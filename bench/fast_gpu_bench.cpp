@@ -24,6 +24,9 @@ constexpr index_t kib = 1024;
 constexpr index_t mib = 1024 * kib;
 constexpr index_t sizes[] = {4 * kib, 64 * kib, mib, 16 * mib, 64 * mib};
 
+/// Ends the names of rows of registered memory.
+constexpr const char* registered = ".registered";
+
 /// Seconds by name.
 using Times = std::map<std::string, double>;
 
@@ -77,16 +80,27 @@ void time_graphs(const Comm& comm, Times& times) {
   time_graph("graph.1MiB", [&] { comm.allreduce(in, out); });
 }
 
-void time_calls(const Comm& comm, Times& times) {
-  Buffer<float> in(sizes[std::size(sizes) - 1] / 4, comm.device());
-  Buffer<float> out(in.size(), comm.device());
+void time_calls(const Comm& comm, const std::string& kind, BufferRef in, BufferRef out,
+                Times& times) {
   for (const index_t bytes : sizes) {
     const int repeats = bytes > mib ? 20 : 200;
-    times[size_name(bytes)] = time_of(comm, repeats, [&] {
-      comm.allreduce(ConstBufferRef(in.data(), bytes / 4, comm.device()),
-                     BufferRef(out.data(), bytes / 4, comm.device()));
-    });
+    times[size_name(bytes) + kind] = time_of(
+        comm, repeats, [&] { comm.allreduce(in.part(0, bytes / 4), out.part(0, bytes / 4)); });
   }
+}
+
+void time_calls(const Comm& comm, Times& times) {
+  constexpr index_t most = sizes[std::size(sizes) - 1];
+  {
+    Buffer<float> in(most / 4, comm.device());
+    Buffer<float> out(most / 4, comm.device());
+    time_calls(comm, "", in, out, times);
+  }
+  if (comm.transport() == "thread" || comm.route(comm.device()).name != "fast") return;
+  const RegisteredMemory in = RegisteredMemory::allocate(comm, most);
+  const RegisteredMemory out = RegisteredMemory::allocate(comm, most);
+  if (!in.is_direct() || !out.is_direct()) throw Error("bench: " + in.obstacle() + out.obstacle());
+  time_calls(comm, registered, in.as<float>(), out.as<float>(), times);
 }
 
 void time_cgls(const Comm& comm, Times& times) {
@@ -128,7 +142,7 @@ struct Setup {
 Setup threads(int ranks, const std::string& route) {
   return {fmt::format("{} threads", ranks), ranks, route,
           fmt::format("{}PROGRAM --child --comm thread --ranks {} --device cuda:0",
-                      route == "fast" ? "WEFT_DEVICE_COMM=fast " : "", ranks)};
+                      route == "fast" ? "" : "WEFT_FAST=0 ", ranks)};
 }
 
 Setup processes(int ranks, const std::string& route) {
@@ -178,6 +192,9 @@ std::string text_of(const std::string& row) {
       {"read.1MiB", "one kernel that reads all inputs"},
       {"graph.1MiB", "1MiB in a graph of 100 calls"},
       {"cgls", "iteration of cgls on 64^2"}};
+  if (row.ends_with(registered)) {
+    return row.substr(0, row.size() - std::string(registered).size()) + " of registered memory";
+  }
   const auto found = texts.find(row);
   return found == texts.end() ? row : found->second;
 }
@@ -190,11 +207,15 @@ std::vector<Comparison> comparisons() {
     const Setup shared = processes(ranks, "fast");
     all.push_back({fast, "graph.4KiB", fast, "empty", ranks == 2 ? 3.0 : 4.0});
     all.push_back({fast, "graph.1MiB", fast, "read.1MiB", 2.5});
-    for (const char* size : {"16MiB", "64MiB"}) all.push_back({fast, size, thread, size, 1.1});
+    for (const index_t bytes : sizes) {
+      const std::string size = size_name(bytes);
+      all.push_back({fast, size, thread, size, 1.1});
+    }
     if (ranks == 4) all.push_back({fast, "cgls", thread, "cgls", 1 / 3.0});
     for (const index_t bytes : sizes) {
       const std::string size = size_name(bytes);
       all.push_back({shared, size, fast, size, 1.5});
+      if (bytes >= mib) all.push_back({shared, size + registered, fast, size, 1.5});
       all.push_back({shared, size, processes(ranks, "staged"), size, bytes > mib ? 1 : 0.3});
       all.push_back({shared, size, processes(ranks, "nccl"), size, bytes > mib ? 1 : 0.2});
     }
@@ -237,7 +258,7 @@ int main(int argc, char** argv) {
     }
     const std::string what = fmt::format("{}, {}", text_of(row.row), row.ours.name);
     const std::string baseline =
-        row.row == row.baseline_row
+        row.ours.command != row.baseline.command
             ? fmt::format("{}, route {}", row.baseline.name, row.baseline.route)
             : text_of(row.baseline_row);
     if (pair.ours.empty()) {

@@ -88,7 +88,9 @@ struct Options {
 class Report {
  public:
   Report(int argc, char** argv, std::string title)
-      : title_(std::move(title)), file_(Options(argc, argv).json) {
+      : Report(std::move(title), Options(argc, argv).json) {}
+  /// `file` is empty for none.
+  Report(std::string title, std::string file) : title_(std::move(title)), file_(std::move(file)) {
     fmt::print("{} ({} cores)\n{:<52}{:>12}{:>12}{:>9}{:>9}\n", title_,
                std::thread::hardware_concurrency(), "", "ours", "baseline", "ratio", "bar");
   }

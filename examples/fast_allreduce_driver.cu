@@ -111,6 +111,7 @@ class SharedBuffer {
     team.push_bytes = push_bytes;
     team.status = status_;
     team.timeout_ns = 10'000'000'000;
+    CHECK(fast::can_overlap(team.overlaps));
     return team;
   }
   template <class T>

@@ -9,12 +9,19 @@ Each ratio is the time of Weft divided by that of a baseline, timed in turn in t
 `make bench` runs them; [measuring.md](measuring.md#wefts-own-benchmarks) describes them. Where a line covers several rows, it has
 the lowest, the median and the highest ratio. Bold: over the target."""
 
+PROCESSES = [
+    "processes_bench",
+    "processes_bench_16_on_2",
+    "processes_bench_intel",
+    "processes_bench_mpich",
+]
 # How the rows of large files are grouped; the rows of the others are listed one by one.
 GROUPS = {
     "derivative_bench": lambda row: row["what"].split(", (")[0],
     "derivative_bench_intel": lambda row: row["what"].split(", (")[0],
     "threads_bench_intel": lambda row: "all operators and array functions",
     "allreduce_bench": lambda row: "8 B to 64 MiB",
+    **dict.fromkeys(PROCESSES, lambda row: row["what"].split(",")[0]),
 }
 FILES = [
     "vector_bench",
@@ -27,7 +34,10 @@ FILES = [
     "matrix_bench",
     "threads_bench_intel",
     "device_bench",
+    *PROCESSES,
     "fast_gpu_bench",
+    "sparse_bench",
+    "sparse_gpu_bench",
     "compile_bench",
 ]
 BUILDS = ["plain_against_native_amd", "plain_against_native_intel"]

@@ -8,3 +8,4 @@
 #include <weft/comm/launch.hpp>
 #include <weft/comm/message_batch.hpp>
 #include <weft/comm/print.hpp>
+#include <weft/comm/registered_memory.hpp>

@@ -23,10 +23,12 @@ bool up_to(const AllreduceQuery& query) {
   return query.bytes <= most;
 }
 
+bool if_registered(const AllreduceQuery& query) { return query.registered; }
+
 constexpr bool in_rank_order = true;
 
 /// By place.
-constexpr std::array<AllreduceRow, 13> rows = {{
+constexpr std::array<AllreduceRow, 14> rows = {{
     {thread, slots, "slots", in_rank_order, up_to<Slot::payload_bytes>},
     {thread, slices, "slices", in_rank_order, always},
     {process, in_line, "inline", in_rank_order, up_to<NodeBoard::inline_bytes>},
@@ -40,6 +42,7 @@ constexpr std::array<AllreduceRow, 13> rows = {{
     {gpu_process, ll, "ll", in_rank_order, up_to<gpu_ll_bytes>},
     {gpu_process, push, "push", in_rank_order, always},
     {gpu_process, relay, "relay", in_rank_order, always},
+    {gpu_process, two_shot, "two_shot", in_rank_order, if_registered},
 }};
 
 constexpr index_t unlimited = AllreduceLimit::unlimited;
@@ -75,9 +78,12 @@ constexpr AllreduceLimit default_limits[] = {
     {gpu_thread, 1, 512 << 10, push},
     {gpu_thread, 1, unlimited, two_shot},
     {gpu_process, 1, 32 << 10, ll},
+    {gpu_process, 1, 512 << 10, push},
+    {gpu_process, 1, unlimited, two_shot},
     {gpu_process, 1, unlimited, push},
     {gpu_process, 3, 32 << 10, ll},
     {gpu_process, 3, 512 << 10, push},
+    {gpu_process, 3, unlimited, two_shot},
     {gpu_process, 3, unlimited, relay},
 };
 

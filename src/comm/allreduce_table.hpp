@@ -48,6 +48,9 @@ struct AllreduceQuery {
   ReduceOp op = ReduceOp::sum;
   /// The call is recorded in a graph.
   bool captured = false;
+  /// Between processes on a GPU: the memory of the call is registered. Ranks that differ are
+  /// detected later: see GpuRegistry.
+  bool registered = false;
 };
 
 /// An algorithm of a place.

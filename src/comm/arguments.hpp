@@ -20,7 +20,10 @@ inline void require_memory(const ConstBufferRef& memory, const char* call) {
   constexpr index_t most = std::numeric_limits<index_t>::max();
   if (memory.dtype > DType::u64) [[unlikely]]
     refuse("Comm::{}: no element type {}", call, static_cast<int>(memory.dtype));
-  if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) [[unlikely]] {
+  constexpr index_t most_of_any_type = most / size_of(DType::c128);
+  if (memory.count >= 0 && memory.count <= most_of_any_type) [[likely]]
+    return;
+  if (memory.count < 0 || memory.count > most / size_of(memory.dtype)) {
     refuse("Comm::{}: {} elements of type {} is not a valid size", call, memory.count,
            memory.dtype);
   }

@@ -80,20 +80,11 @@ Comm Comm::split(int color, int key) const {
   detail::flush_gpu(whole, nullptr);
   auto part = std::make_shared<CommState>();
   part->transport = whole.transport->split(color, key);
-  const bool alone = part->transport == nullptr || part->transport->size() == 1;
-  if (whole.gpu_transport == whole.transport) {
-    part->gpu_transport = part->transport;
-  } else if (whole.gpu_transport != nullptr) {
-    // The GPU transport orders its ranks as the host transport does.
-    const int position = alone ? 0 : part->transport->rank();
-    part->gpu_transport = whole.gpu_transport->split(alone ? -1 : color, position);
-  }
+  detail::split_gpu_transport(whole, *part, color);
   if (part->transport == nullptr) return {std::shared_ptr<CommState>(), device_};
   part->held = whole.held;
   part->checking = whole.checking;
   part->timing = whole.timing;
-  part->gpu = whole.gpu;
-  part->route = whole.route;
   detail::use_self_route_if_single(*part);
   return {std::move(part), device_};
 }

@@ -33,6 +33,8 @@ namespace {
 
 constexpr std::size_t max_fast_ranks = 16;       // fast::max_ranks
 constexpr std::int32_t needed_connections = 32;  // the most that CUDA has
+// They do not meet before kernels are launched, and may hold up a launch that others wait for.
+constexpr const char* other_threads = "there are threads that are not in the communicator";
 
 std::atomic<bool> comm_fast = false;
 
@@ -136,11 +138,10 @@ Route requested(RouteRequest request, std::string_view host, std::span<const Rou
 Route automatic(std::string_view host_transport, std::span<const RouteFacts> ranks,
                 std::string not_fast) {
   if (ranks.size() == 1) return {"self", "there is one rank"};
-  // Between GPUs, NCCL knows the links. A program of threads may wait for a GPU in ways that Weft
-  // does not see.
+  // Between GPUs, NCCL knows the links.
   if (not_fast.empty() && !all_on_one_gpu(ranks)) not_fast = "the ranks are not on one GPU";
-  if (not_fast.empty() && host_transport == "thread") {
-    not_fast = "threads use it only on request (WEFT_DEVICE_COMM=fast)";
+  if (not_fast.empty() && host_transport == "thread" && ranks[0].others != 0) {
+    not_fast = other_threads;
   }
   if (not_fast.empty()) not_fast = fast_error(host_transport, ranks);
   if (not_fast.empty()) {
@@ -174,24 +175,26 @@ std::string nccl_version_text(std::int32_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-void set_comm_fast(bool fast) {
+void set_comm_fast() {
   const RouteRequest set = settings().device_comm;
-  require(!fast || set == RouteRequest::automatic || set == RouteRequest::fast,
+  require(set == RouteRequest::automatic || set == RouteRequest::fast,
           "--comm fast: WEFT_DEVICE_COMM requests another route; set it to fast or unset it");
-  require(!fast || settings().fast, "--comm fast: WEFT_FAST=0 forbids it");
-  comm_fast = fast;
+  require(settings().fast, "--comm fast: WEFT_FAST=0 forbids it");
+  comm_fast = true;
 }
+
+void clear_comm_fast() noexcept { comm_fast = false; }
 
 RouteRequest route_request() { return comm_fast ? RouteRequest::fast : settings().device_comm; }
 
-RouteFacts local_route_facts([[maybe_unused]] const Transport& host,
-                             [[maybe_unused]] Device device) {
+RouteFacts local_route_facts(const Transport& host, [[maybe_unused]] Device device) {
   RouteFacts facts;
   facts.machine = machine_id();
   facts.request = route_request();
   facts.by_option = comm_fast ? 1 : 0;
   facts.fast_allowed = settings().fast ? 1 : 0;
   facts.table = allreduce_table()->hash();
+  facts.others = host.name() == "thread" && host.size() < host.job_size() ? 1 : 0;
 #ifdef WEFT_WITH_CUDA
   facts.gpu = cuda_gpu_id(device);
   facts.connections = cuda_connections();
@@ -219,6 +222,26 @@ Route choose_route(std::string_view host_transport, std::span<const RouteFacts> 
   route.capturable = route.name == "self" || route.name == "nccl" ||
                      (route.name == "fast" && host_transport == "thread");
   return route;
+}
+
+void split_gpu_transport(CommState& whole, CommState& part, int color) {
+  part.gpu = whole.gpu;
+  part.route = whole.route;
+  if (whole.gpu_transport == nullptr) return;
+  const int size = part.transport == nullptr ? 0 : part.transport->size();
+  const bool leaves_fast = whole.route.name == "fast" && whole.transport->name() == "thread" &&
+                           size < whole.size() && route_request() == RouteRequest::automatic;
+  if (leaves_fast) {
+    part.route = {"thread", fmt::format("not 'fast': {}", other_threads)};
+    part.gpu_transport = part.transport;
+  } else if (whole.gpu_transport == whole.transport) {
+    part.gpu_transport = part.transport;
+  } else {
+    // The GPU transport orders its ranks as the host transport does.
+    const bool alone = size < 2;
+    part.gpu_transport =
+        whole.gpu_transport->split(alone ? -1 : color, alone ? 0 : part.transport->rank());
+  }
 }
 
 void use_self_route_if_single(CommState& state) {

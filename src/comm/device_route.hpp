@@ -24,12 +24,14 @@ struct RouteFacts {
   std::int32_t fast_allowed = 1;  // WEFT_FAST
   std::int32_t connections = 0;   // hardware queues for the streams of this process
   std::int32_t by_option = 0;     // --comm fast made the request
+  std::int32_t others = 0;        // the process has threads that are not among these ranks
 };
 
-/// --comm fast: while `fast` is set, all communicators of this process request the route "fast", as
-/// with WEFT_DEVICE_COMM=fast. launch calls it before ranks start. Throws ArgumentError if
-/// WEFT_DEVICE_COMM or WEFT_FAST contradicts it.
-void set_comm_fast(bool fast);
+/// --comm fast: all communicators of this process request the route "fast", as with
+/// WEFT_DEVICE_COMM=fast, until clear_comm_fast(). Throws ArgumentError if WEFT_DEVICE_COMM or
+/// WEFT_FAST contradicts it.
+void set_comm_fast();
+void clear_comm_fast() noexcept;
 /// By --comm fast or else by WEFT_DEVICE_COMM.
 RouteRequest route_request();
 
@@ -45,6 +47,9 @@ std::string nccl_version_text(std::int32_t version);
 
 /// Sets the transport for memory of this rank's GPU. Collective.
 void choose_gpu_transport(CommState& state, Device device);
+/// Sets the transport for GPU memory in the part of a communicator that this rank enters with this
+/// color, if it enters any. Collective over the whole.
+void split_gpu_transport(CommState& whole, CommState& part, int color);
 /// Sets the transport for a communicator of one rank; does nothing for others.
 void use_self_route_if_single(CommState& state);
 

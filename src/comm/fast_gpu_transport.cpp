@@ -7,6 +7,7 @@
 #include "comm/allreduce_table.hpp"
 #include "comm/gpu_board.hpp"
 #include "comm/gpu_channel.hpp"
+#include "comm/gpu_registry.hpp"
 #include "comm/memory_ops.hpp"
 #include "comm/self_transport.hpp"
 #include "comm/waiter.hpp"
@@ -30,8 +31,8 @@ namespace {
 /// do not wait for each other; waiting for them joins the streams. Calls do not wait for the GPU;
 /// where the host does, it checks for failures (WaitGuard). Messages need ranks in one process;
 /// among others only sums are taken, and Comm stages the rest. Threads take other calls than
-/// blocking sums only if they are captured: see arrive(). More than 400 lines: one class that
-/// nothing else sees, most of it short collectives.
+/// blocking sums only if they are captured: see launch_together(). More than 400 lines: one class
+/// that nothing else sees, most of it short collectives.
 class FastGpuTransport final : public Transport, private WaitGuard {
  public:
   /// Collective over `host`.
@@ -41,13 +42,14 @@ class FastGpuTransport final : public Transport, private WaitGuard {
         device_(device),
         one_process_(host_->name() == "thread"),
         one_gpu_(one_gpu),
-        arrival_(std::make_shared<Arrival>(host_)),
+        meeting_(std::make_shared<Meeting>(host_)),
         stream_(Stream::current(device)),
         thread_(std::this_thread::get_id()),
         messages_(GpuBoard::Channel::messages, device),
         collectives_(GpuBoard::Channel::collectives, device),
         self_(make_self_transport()),
-        board_(GpuBoard::make(*host_, device, {one_process_, one_gpu_})) {
+        board_(GpuBoard::make(*host_, device, {one_process_, one_gpu_})),
+        registry_(one_process_ ? nullptr : GpuRegistry::make(host_, device)) {
     use_table(allreduce_table());
   }
   ~FastGpuTransport() override {
@@ -99,6 +101,12 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   bool test(const Ticket& ticket) override;
   void wait(const Ticket& ticket) override;
   void abandon(const Ticket& ticket) noexcept override;
+  std::unique_ptr<MemoryRegistration> register_memory(BufferRef memory) override {
+    return registry_ == nullptr ? nullptr : registry_->add(memory);
+  }
+  std::unique_ptr<MemoryRegistration> allocate_registered(index_t bytes) override {
+    return registry_ == nullptr ? nullptr : registry_->allocate(bytes);
+  }
   std::optional<AllreduceTeam> allreduce_team() override { return AllreduceTeam{place(), size()}; }
   void use_table(const std::shared_ptr<const AllreduceTable>& table) override {
     choices_ = table->choices(place(), size());
@@ -108,13 +116,15 @@ class FastGpuTransport final : public Transport, private WaitGuard {
 
  private:
   /// Ranks meet on the host.
-  class Arrival final : public GraphHook {
+  class Meeting final : public GraphHook {
    public:
-    explicit Arrival(std::shared_ptr<Transport> host) : host_(std::move(host)) {}
-    void before_launch() override {
-      const CallScope scope(*host_, "the launch of a graph");
+    explicit Meeting(std::shared_ptr<Transport> host) : host_(std::move(host)) {}
+    void meet(const char* call) {
+      const CallScope scope(*host_, call);
       host_->barrier(CallMode::blocking);
     }
+    void before_launch() override { meet("the launch of a graph"); }
+    void after_launch() override { meet("the launch of a graph"); }
 
    private:
     std::shared_ptr<Transport> host_;
@@ -130,11 +140,12 @@ class FastGpuTransport final : public Transport, private WaitGuard {
     return one_process_ ? AllreducePlace::gpu_thread : AllreducePlace::gpu_process;
   }
   bool is_captured() const { return cuda_is_capturing(Stream::current(device_).handle()); }
-  /// Threads share a context, in which many calls of CUDA wait for running kernels: to load a
-  /// kernel, to free memory, to destroy a graph. So a kernel that waits for other ranks is launched
-  /// only when all of them are about to launch theirs, and none is in such a call. Graphs do this
-  /// when they are launched.
-  void arrive();
+  /// Launches kernels that wait for those of other ranks. Threads share a context, in which many
+  /// calls of CUDA wait for running kernels and keep others from launching theirs: to load a
+  /// kernel, to free memory, to destroy a graph. So threads meet before, when none is in such a
+  /// call, and after, when none has still to launch. Graphs do this when they are launched.
+  template <class Launch>
+  void launch_together(Launch launch);
   /// This thread's stream. Calls of one communicator run one after the other, also if they come
   /// from several threads in turn.
   const Stream& stream();
@@ -149,10 +160,16 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   /// Issues the messages of a collective.
   Ticket issue_collective(CallMode mode);
 
-  AllreduceAlgorithm algorithm_for_sum(ConstBufferRef in) const {
-    return choices_.choose(
-        {.ranks = size(), .bytes = in.bytes(), .dtype = in.dtype, .op = ReduceOp::sum});
+  AllreduceAlgorithm algorithm_for_sum(ConstBufferRef in, bool registered) const {
+    return choices_.choose({.ranks = size(),
+                            .bytes = in.bytes(),
+                            .dtype = in.dtype,
+                            .op = ReduceOp::sum,
+                            .registered = registered});
   }
+  /// Of memory that is registered, if the call is one that would use that.
+  RegisteredPlaces registered_places(ConstBufferRef in, ConstBufferRef out);
+  void allreduce_scaled(ConstBufferRef in, BufferRef out, const Scaling& scaling);
   std::byte* scratch(index_t bytes);
   /// For the same call in a graph, which cannot allocate.
   void reserve_scratch(index_t bytes);
@@ -164,7 +181,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   Device device_;
   bool one_process_;
   bool one_gpu_;
-  std::shared_ptr<Arrival> arrival_;
+  std::shared_ptr<Meeting> meeting_;
   AllreduceChoices choices_;
   Stream stream_;           // of the last call
   std::thread::id thread_;  // of the last call
@@ -173,6 +190,7 @@ class FastGpuTransport final : public Transport, private WaitGuard {
   GpuChannel collectives_;
   std::shared_ptr<Transport> self_;  // messages to this rank itself
   std::unique_ptr<GpuBoard> board_;
+  std::shared_ptr<GpuRegistry> registry_;   // of processes
   std::vector<Buffer<std::byte>> scratch_;  // the last is used; graphs may use the others
   // Kept so that calls do not allocate.
   std::vector<const void*> inputs_;
@@ -198,14 +216,16 @@ void FastGpuTransport::check(std::chrono::duration<double>) {
 
 // Streams
 
-void FastGpuTransport::arrive() {
-  if (!one_process_) return;
+template <class Launch>
+void FastGpuTransport::launch_together(Launch launch) {
+  if (!one_process_) return launch();
   if (is_captured()) {
-    add_graph_hook(arrival_);
-  } else {
-    const CallScope scope(*host_, to_string(CallKind::allreduce).data());
-    host_->barrier(CallMode::blocking);
+    add_graph_hook(meeting_);
+    return launch();
   }
+  meeting_->meet("allreduce");
+  launch();
+  meeting_->meet("allreduce");
 }
 
 const Stream& FastGpuTransport::stream() {
@@ -299,7 +319,7 @@ Ticket FastGpuTransport::recv(BufferRef data, int from) {
 
 void FastGpuTransport::flush() {
   if (messages_.is_empty()) return;
-  add_graph_hook(arrival_);
+  add_graph_hook(meeting_);
   messages_.issue(*board_, stream());
 }
 
@@ -309,7 +329,7 @@ void FastGpuTransport::begin_collective() {
 }
 
 Ticket FastGpuTransport::issue_collective(CallMode mode) {
-  add_graph_hook(arrival_);
+  add_graph_hook(meeting_);
   // Only of what this call issues: earlier events may belong to another capture.
   const std::uint64_t sends = collectives_.sends.is_empty() ? 0 : collectives_.sends.next();
   const std::uint64_t recvs = collectives_.recvs.is_empty() ? 0 : collectives_.recvs.next();
@@ -446,18 +466,23 @@ Transport* FastGpuTransport::substitute(CallKind kind, index_t bytes) {
   return host_.get();
 }
 
+RegisteredPlaces FastGpuTransport::registered_places(ConstBufferRef in, ConstBufferRef out) {
+  if (registry_ == nullptr) return {};
+  if (algorithm_for_sum(in, true) == algorithm_for_sum(in, false)) return {};
+  return is_captured() ? registry_->capture(in, out, stream().handle()) : registry_->find(in, out);
+}
+
 Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op, CallMode) {
   flush();
   if (in.count == 0) return {};
-  arrive();
   if (op == ReduceOp::avg) {
-    board_->allreduce_scaled(algorithm_for_sum(in), in, out,
-                             {.factor = static_cast<double>(size()), .divides = true},
-                             stream().handle());
+    allreduce_then(in, out, Scaling{.factor = static_cast<double>(size()), .divides = true});
     return {};
   }
   if (GpuBoard::can_reduce(in.dtype, op)) {
-    board_->allreduce(algorithm_for_sum(in), in, out, stream().handle());
+    const RegisteredPlaces places = registered_places(in, out);
+    const AllreduceAlgorithm algorithm = algorithm_for_sum(in, places.table != nullptr);
+    launch_together([&] { board_->allreduce(algorithm, in, out, places, stream().handle()); });
     return {};
   }
   rows_.make_even(size(), in.count);
@@ -467,16 +492,24 @@ Ticket FastGpuTransport::allreduce(ConstBufferRef in, BufferRef out, ReduceOp op
   return {};
 }
 
+void FastGpuTransport::allreduce_scaled(ConstBufferRef in, BufferRef out, const Scaling& scaling) {
+  const RegisteredPlaces places = registered_places(in, out);
+  board_->allreduce_scaled(algorithm_for_sum(in, places.table != nullptr), in, out, places, scaling,
+                           stream().handle());
+}
+
 bool FastGpuTransport::allreduce_then(ConstBufferRef in, BufferRef out, const Epilogue& epilogue) {
   flush();
   if (in.count == 0) return true;
-  arrive();
-  if (const auto* norm = std::get_if<RowNorm>(&epilogue)) {
-    return board_->allreduce_rms_norm(in, out, *norm, stream().handle());
-  }
-  board_->allreduce_scaled(algorithm_for_sum(in), in, out, std::get<Scaling>(epilogue),
-                           stream().handle());
-  return true;
+  bool done = true;
+  launch_together([&] {
+    if (const auto* norm = std::get_if<RowNorm>(&epilogue)) {
+      done = board_->allreduce_rms_norm(in, out, *norm, stream().handle());
+    } else {
+      allreduce_scaled(in, out, std::get<Scaling>(epilogue));
+    }
+  });
+  return done;
 }
 
 // All ranks need the same memory, so that they fail together without it.

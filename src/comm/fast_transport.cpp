@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/allreduce_table.hpp"
+#include "comm/core_set.hpp"
 #include "comm/gather_objects.hpp"
 #include "comm/launch_checks.hpp"
 #include "comm/launch_outcome.hpp"
@@ -25,6 +26,7 @@ struct RankFacts {
   std::uint64_t allowed = 0;  // WEFT_FAST
   std::uint64_t table = 0;    // hash; of WEFT_TABLE and WEFT_ORDER
   std::uint64_t order = 0;    // WEFT_ORDER
+  CoreSet cores = {};
 };
 
 void require_same_table(const std::vector<RankFacts>& ranks) {
@@ -153,15 +155,20 @@ void FastTransport::open() {
       .host = pretended > 0 ? static_cast<std::uint64_t>(rank() / pretended) : machine_id(),
       .allowed = settings().fast ? 1U : 0U,
       .table = table_->hash(),
-      .order = static_cast<std::uint64_t>(table_->order())};
+      .order = static_cast<std::uint64_t>(table_->order()),
+      .cores = CoreSet::of_process()};
   const std::vector<RankFacts> ranks = gather_objects(*beneath_, mine);
   require_same_table(ranks);  // in every call, until a table is set that is the same
   opened_ = true;
   std::vector<int> members;
   std::vector<std::uint64_t> hosts;
+  CoreSet cores;  // of this host; each rank may be bound to one of them
   for (const RankFacts& each : ranks) {
     if (each.allowed == 0) return;
-    if (each.host == mine.host) members.push_back(static_cast<int>(&each - ranks.data()));
+    if (each.host == mine.host) {
+      members.push_back(static_cast<int>(&each - ranks.data()));
+      cores.add(each.cores);
+    }
     hosts.push_back(each.host);
   }
   std::sort(hosts.begin(), hosts.end());
@@ -184,7 +191,8 @@ void FastTransport::open() {
   }
   const auto position =
       static_cast<int>(std::find(members.begin(), members.end(), rank()) - members.begin());
-  const NodeWaits waits = {.progress = [beneath = beneath_.get()] { beneath->progress(); },
+  const NodeWaits waits = {.oversubscribed = cores.fewer_than(ranks_on_host),
+                           .progress = [beneath = beneath_.get()] { beneath->progress(); },
                            .lost =
                                [beneath = beneath_.get(), members](int peer) {
                                  const std::string reason = "its process has ended";

@@ -7,11 +7,21 @@
 #include "comm/epilogue.hpp"
 #include "comm/transport.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
 namespace weft::detail {
+
+/// Where an allreduce finds its memory on all ranks: see GpuRegistry. Without a table, it has
+/// access to that of ranks in the same process only.
+struct RegisteredPlaces {
+  const void* table = nullptr;  // of fast::RegisteredPart
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+  const void* captured = nullptr;  // fast::Places that replace these
+};
 
 /// What one rank of a communicator shares with the others on the GPU.
 class GpuBoard {
@@ -33,10 +43,11 @@ class GpuBoard {
   static bool can_reduce(DType dtype, ReduceOp op);
   /// The result is the op over the ranks in order. In place or not.
   virtual void allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
-                         void* stream) = 0;
+                         const RegisteredPlaces& places, void* stream) = 0;
   /// The same, and the result is scaled.
   virtual void allreduce_scaled(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
-                                const Scaling& scaling, void* stream) = 0;
+                                const RegisteredPlaces& places, const Scaling& scaling,
+                                void* stream) = 0;
   /// The sums are added to the residual and normalised. False, on all ranks, if rows are too long.
   virtual bool allreduce_rms_norm(ConstBufferRef in, BufferRef out, const RowNorm& norm,
                                   void* stream) = 0;

@@ -67,7 +67,7 @@ void record(CommState& state, CallKind kind, const Traffic& traffic) {
   stats.bytes += traffic.bytes;
 }
 
-Transport* transport_for(const CommState& state, Device where, const char* call) {
+Transport* transport_for_device(const CommState& state, Device where, const char* call) {
   if (where.kind != DeviceKind::cuda) {
     return state.transport->accepts(where) ? state.transport.get() : nullptr;
   }
@@ -82,13 +82,7 @@ Transport* transport_for(const CommState& state, Device where, const char* call)
   return state.gpu_transport.get();
 }
 
-void flush_gpu(const CommState& state, const Transport* next) {
-  if (state.gpu_transport != nullptr && state.gpu_transport.get() != next) {
-    state.gpu_transport->flush();
-  }
-}
-
-std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*& transport) {
+std::unique_ptr<Staging> prepare_staged(const CommState& state, Call& call, Transport*& transport) {
   std::unique_ptr<Staging> staging;
   if (transport != nullptr) {
     const ReduceOp op = call.op == ReduceOp::avg ? ReduceOp::sum : call.op;

@@ -56,18 +56,38 @@ class CallTimer {
   std::chrono::steady_clock::time_point start_;
 };
 
+/// transport_for, for memory that the host cannot access.
+Transport* transport_for_device(const CommState& state, Device where, const char* call);
+
 /// The transport that accepts memory of this device; null if the memory must be staged.
-Transport* transport_for(const CommState& state, Device where, const char* call);
+inline Transport* transport_for(const CommState& state, Device where, const char* call) {
+  if (where.host_accessible()) [[likely]]
+    return state.transport.get();
+  return transport_for_device(state, where, call);
+}
 
 /// Issues the messages that the GPU transport has collected before a call on another transport: a
 /// rank that blocks in that call would withhold them from its peers.
-void flush_gpu(const CommState& state, const Transport* next);
+inline void flush_gpu(const CommState& state, const Transport* next) {
+  if (state.gpu_transport != nullptr && state.gpu_transport.get() != next) {
+    state.gpu_transport->flush();
+  }
+}
 
 void record(CommState& state, CallKind kind, const Traffic& traffic);
 
+/// prepare, for calls that need it.
+std::unique_ptr<Staging> prepare_staged(const CommState& state, Call& call, Transport*& transport);
+
 /// Applies staging and averaging to `call`, and chooses the host transport for staged memory.
 /// Returns what remains to be done after the call, if anything.
-std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*& transport);
+inline std::unique_ptr<Staging> prepare(const CommState& state, Call& call, Transport*& transport) {
+  // The transport of host memory takes all calls on it.
+  const bool on_host = call.in.where.host_accessible() && call.out.where.host_accessible();
+  if (on_host && call.op != ReduceOp::avg) [[likely]]
+    return nullptr;
+  return prepare_staged(state, call, transport);
+}
 
 /// Makes an allreduce and its epilogue in one step, if the transport can: see
 /// Transport::allreduce_then.

@@ -99,13 +99,13 @@ int start(int& argc, char** argv, const Program& program) {
     if (task.rank == 0) std::fputs(options.help.c_str(), stdout);
     return 0;
   }
-  error = error_of([&] { set_comm_fast(options.fast_route); });
+  if (options.fast_route) error = error_of(set_comm_fast);
   if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   const bool launched = task.launcher != Launcher::none;
   const bool on_threads =
       options.comm == CommChoice::thread || (options.comm == CommChoice::automatic && !launched);
   // Whatever the device of the options: the program may use GPUs by Comm::on.
-  if (on_threads && route_request() == RouteRequest::fast) prepare_cuda_for_waiting_kernels();
+  if (on_threads && settings().fast) prepare_cuda_for_waiting_kernels();
   error = error_of([&] { require_available(options.device); });
   if (!error.empty()) return usage_error(task, error, ErrorScope::process);
   if (task.rank == 0 && !settings().quiet) {
@@ -136,6 +136,13 @@ int launch(int& argc, char** argv, const std::function<int(Comm)>& body) {
 }
 
 int launch(int& argc, char** argv, const Program& program) {
+  // --comm fast holds for this call only.
+  struct ForgetCommFast {
+    ForgetCommFast() = default;
+    ~ForgetCommFast() { detail::clear_comm_fast(); }
+    ForgetCommFast(const ForgetCommFast&) = delete;
+    ForgetCommFast& operator=(const ForgetCommFast&) = delete;
+  } const forget;
   try {
     return detail::start(argc, argv, program);
   } catch (const std::bad_alloc&) {

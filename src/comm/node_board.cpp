@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "comm/call_fingerprint.hpp"
+#include "comm/copy_to_shared.hpp"
 #include "comm/memory_ops.hpp"
 #include "comm/waiter.hpp"
 
@@ -43,10 +44,6 @@ struct Tag {
   }
 };
 
-void copy_to(std::byte* target, ConstBufferRef from) {
-  if (from.count > 0) std::memcpy(target, from.data, static_cast<std::size_t>(from.bytes()));
-}
-
 /// The slice of `count` elements that a rank reduces: whole cache lines, except for the last.
 struct Slice {
   index_t first = 0;
@@ -61,13 +58,19 @@ struct Slice {
   }
 };
 
-/// Calls step(first, count) for consecutive parts that fit a slab.
-template <class Step>
-void for_each_chunk(ConstBufferRef data, Step step) {
-  const index_t most = NodeArea::slab_bytes / size_of(data.dtype);
-  for (index_t first = 0; first < data.count; first += most) {
-    step(first, std::min(most, data.count - first));
-  }
+constexpr index_t most_in_slab(DType dtype) { return NodeArea::slab_bytes / size_of(dtype); }
+
+/// Consecutive elements that fit a slab.
+struct Chunk {
+  index_t first = 0;
+  index_t count = 0;
+
+  Chunk(index_t begin, ConstBufferRef data)
+      : first(begin), count(std::min(most_in_slab(data.dtype), data.count - begin)) {}
+};
+
+void copy_part_to_shared(std::byte* to, ConstBufferRef from) {
+  copy_to_shared(to, from.data, static_cast<std::size_t>(from.bytes()));
 }
 
 }  // namespace
@@ -78,16 +81,19 @@ NodeBoard::NodeBoard(std::unique_ptr<SharedSegment> segment, int position, int r
       areas_(reinterpret_cast<NodeArea*>(segment_->data())),
       position_(position),
       ranks_(ranks),
-      oversubscribed_(ranks > available_cores()),
       waits_(std::move(waits)),
       inputs_(static_cast<std::size_t>(ranks)) {}
 
 template <class Done>
 void NodeBoard::wait_until(int position, Done done) {
-  if (done()) return;
+  constexpr int quick_looks = 32;  // without a call; about 0.5 us
+  for (int look = 0; look < (waits_.oversubscribed ? 1 : quick_looks); ++look) {
+    if (done()) return;
+    relax();
+  }
   constexpr std::chrono::duration<double> between_checks(0.1);
   auto next_check = between_checks;
-  Waiter waiter(oversubscribed_);
+  Waiter waiter(waits_.oversubscribed);
   while (!done()) {
     if (!waiter.pause()) continue;
     waits_.progress();
@@ -98,94 +104,130 @@ void NodeBoard::wait_until(int position, Done done) {
   }
 }
 
-void NodeBoard::exchange(std::uint64_t tag) {
-  NodeArea::Line& mine = line(position_);
+void NodeBoard::publish(std::uint64_t tag) {
+  NodeArea::Line& mine = line(position_, ++generation_);
   mine.tag = tag;
   mine.generation.store(generation_, std::memory_order_release);
   // Peers still hold the line of the next step. Fetching it now is free; its first store would wait
-  // for it.
-  __builtin_prefetch(&area(position_).lines[(generation_ + 1) % 2], 1);
+  // for it. (Fetching more of the next data is slower where two ranks share a core.)
+  __builtin_prefetch(&line(position_, generation_ + 1), 1);
+}
+
+void NodeBoard::await(std::uint64_t step, std::uint64_t tag) {
   bool same = true;
-  for (int step = 1; step < ranks_; ++step) {
-    // Each rank starts with a different peer, so that they do not all read the same line.
-    const int peer = position_ + step < ranks_ ? position_ + step : position_ + step - ranks_;
-    const NodeArea::Line& theirs = line(peer);
-    wait_until(peer,
-               [&] { return theirs.generation.load(std::memory_order_acquire) == generation_; });
+  for (int number = 1; number < ranks_; ++number) {
+    const NodeArea::Line& theirs = line(peer(number), step);
+    wait_until(peer(number),
+               [&] { return theirs.generation.load(std::memory_order_acquire) == step; });
     same = same && theirs.tag == tag;
   }
   if (!same) [[unlikely]]
-    throw_disagreement(tag);
+    throw_disagreement(step, tag);
 }
 
 /// All ranks have seen all tags, so all of them throw.
-void NodeBoard::throw_disagreement(std::uint64_t tag) {
-  const std::uint64_t first = position_ == 0 ? tag : line(0).tag;
+void NodeBoard::throw_disagreement(std::uint64_t step, std::uint64_t tag) {
+  const auto tag_of = [&](int position) {
+    return position == position_ ? tag : line(position, step).tag;
+  };
   int other = 1;
-  while ((other == position_ ? tag : line(other).tag) == first) ++other;
-  throw CommError(disagreement(0, Tag::fingerprint(first), other,
-                               Tag::fingerprint(other == position_ ? tag : line(other).tag)));
+  while (tag_of(other) == tag_of(0)) ++other;
+  throw CommError(
+      disagreement(0, Tag::fingerprint(tag_of(0)), other, Tag::fingerprint(tag_of(other))));
 }
 
 void NodeBoard::allreduce_inline(ConstBufferRef in, BufferRef out, ReduceOp op) {
-  begin_step();
-  copy_to(line(position_).payload.data(), in);
+  const std::uint64_t step = generation_ + 1;
+  copy_part_to_shared(line(position_, step).payload.data(), in);
   exchange(Tag::of(CallKind::allreduce, in, op));
-  for (int peer = 0; peer < ranks_; ++peer) {
-    inputs_[static_cast<std::size_t>(peer)] = line(peer).payload.data();
+  for (int position = 0; position < ranks_; ++position) {
+    inputs_[static_cast<std::size_t>(position)] = line(position, step).payload.data();
   }
   void* output = out.data;
   combine(out.where, in.dtype, op, inputs_, {&output, 1}, in.count);
 }
 
-void NodeBoard::allreduce_one_shot(ConstBufferRef in, BufferRef out, ReduceOp op) {
-  const std::uint64_t tag = Tag::of(CallKind::allreduce, in, op);
-  for_each_chunk(in, [&](index_t first, index_t count) {
-    const ConstBufferRef mine = in.part(first, count);
-    begin_step();
-    copy_to(slab(position_), mine);
-    exchange(tag);
-    for (int peer = 0; peer < ranks_; ++peer) {
-      inputs_[static_cast<std::size_t>(peer)] = peer == position_ ? mine.data : slab(peer);
+template <class Write, class Read>
+void NodeBoard::in_chunks(ConstBufferRef data, std::uint64_t tag, Write write, Read read) {
+  Chunk chunk(0, data);
+  write(chunk);
+  publish(tag);
+  for (;;) {
+    const std::uint64_t step = generation_;
+    await(step, tag);
+    const index_t end = chunk.first + chunk.count;
+    const Chunk next(end, data);
+    if (next.count > 0) {
+      write(next);
+      publish(tag);
     }
-    void* output = out.part(first, count).data;
-    combine(out.where, in.dtype, op, inputs_, {&output, 1}, count);
-  });
+    read(chunk, step);
+    if (next.count == 0) return;
+    chunk = next;
+  }
+}
+
+void NodeBoard::allreduce_one_shot(ConstBufferRef in, BufferRef out, ReduceOp op) {
+  const auto write = [&](Chunk chunk) {
+    copy_part_to_shared(slab(position_, generation_ + 1), in.part(chunk.first, chunk.count));
+  };
+  const auto read = [&](Chunk chunk, std::uint64_t step) {
+    for (int position = 0; position < ranks_; ++position) {
+      inputs_[static_cast<std::size_t>(position)] =
+          position == position_ ? in.part(chunk.first, 0).data : slab(position, step);
+    }
+    void* output = out.part(chunk.first, 0).data;
+    combine(out.where, in.dtype, op, inputs_, {&output, 1}, chunk.count);
+  };
+  in_chunks(in, Tag::of(CallKind::allreduce, in, op), write, read);
 }
 
 void NodeBoard::allreduce_two_shot(ConstBufferRef in, BufferRef out, ReduceOp op) {
-  const std::uint64_t tag = Tag::of(CallKind::allreduce, in, op);
-  const index_t element = size_of(in.dtype);
-  for_each_chunk(in, [&](index_t first, index_t count) {
-    const ConstBufferRef data = in.part(first, count);
-    const BufferRef result = out.part(first, count);
-    const Slice mine(count, in.dtype, position_, ranks_);
-    begin_step();
-    std::byte* const my_slab = slab(position_);
-    // What the others reduce: all but this rank's slice.
+  // What the others reduce: all but this rank's slice.
+  const auto write = [&](Chunk chunk) {
+    const ConstBufferRef data = in.part(chunk.first, chunk.count);
+    const Slice mine(chunk.count, in.dtype, position_, ranks_);
     const index_t end = mine.first + mine.count;
-    copy_to(my_slab, data.part(0, mine.first));
-    copy_to(my_slab + end * element, data.part(end, count - end));
-    exchange(tag);
+    std::byte* const target = slab(position_, generation_ + 1);
+    copy_part_to_shared(target, data.part(0, mine.first));
+    copy_part_to_shared(target + end * size_of(in.dtype), data.part(end, chunk.count - end));
+  };
+  const auto read = [&](Chunk chunk, std::uint64_t step) {
+    const BufferRef result = out.part(chunk.first, chunk.count);
+    reduce_slice(in.part(chunk.first, chunk.count), result, op, step);
+    gather_slices(result, step);
+  };
+  in_chunks(in, Tag::of(CallKind::allreduce, in, op), write, read);
+}
 
-    for (int peer = 0; peer < ranks_; ++peer) {
-      inputs_[static_cast<std::size_t>(peer)] =
-          peer == position_ ? data.part(mine.first, 0).data : slab(peer) + mine.first * element;
-    }
-    const std::array<void*, 2> outputs = {result.part(mine.first, 0).data,
-                                          my_slab + mine.first * element};
-    combine(out.where, in.dtype, op, inputs_, outputs, mine.count);
-    area(position_).reduced.store(generation_, std::memory_order_release);
+void NodeBoard::reduce_slice(ConstBufferRef in, BufferRef out, ReduceOp op, std::uint64_t step) {
+  const Slice mine(in.count, in.dtype, position_, ranks_);
+  const index_t offset = mine.first * size_of(in.dtype);
+  for (int position = 0; position < ranks_; ++position) {
+    inputs_[static_cast<std::size_t>(position)] =
+        position == position_ ? in.part(mine.first, 0).data : slab(position, step) + offset;
+  }
+  const BufferRef slice = out.part(mine.first, mine.count);
+  void* output = slice.data;
+  combine(out.where, in.dtype, op, inputs_, {&output, 1}, mine.count);
+  copy_part_to_shared(slab(position_, step) + offset, slice);
+  area(position_).reduced.store(step, std::memory_order_release);
+}
 
-    for (int step = 1; step < ranks_; ++step) {
-      const int peer = position_ + step < ranks_ ? position_ + step : position_ + step - ranks_;
-      const Slice theirs(count, in.dtype, peer, ranks_);
-      wait_until(peer,
-                 [&] { return area(peer).reduced.load(std::memory_order_acquire) == generation_; });
-      copy_to(static_cast<std::byte*>(result.part(theirs.first, 0).data),
-              {slab(peer) + theirs.first * element, theirs.count, in.dtype, Device::cpu()});
-    }
-  });
+void NodeBoard::gather_slices(BufferRef out, std::uint64_t step) {
+  for (int number = 1; number < ranks_; ++number) {
+    const int from = peer(number);
+    const Slice theirs(out.count, out.dtype, from, ranks_);
+    wait_until(from, [&] {
+      // It may be a step ahead.
+      const std::uint64_t reduced = area(from).reduced.load(std::memory_order_acquire);
+      return reduced == step || reduced == step + 1;
+    });
+    const BufferRef slice = out.part(theirs.first, theirs.count);
+    if (slice.count == 0) continue;
+    std::memcpy(slice.data, slab(from, step) + theirs.first * size_of(out.dtype),
+                static_cast<std::size_t>(slice.bytes()));
+  }
 }
 
 void NodeBoard::allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
@@ -198,21 +240,23 @@ void NodeBoard::allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, Buffe
 }
 
 void NodeBoard::broadcast(BufferRef data) {
-  const std::uint64_t tag = Tag::of(CallKind::broadcast, data, ReduceOp::sum);
-  for_each_chunk(data, [&](index_t first, index_t count) {
-    const BufferRef chunk = data.part(first, count);
-    begin_step();
-    if (position_ == 0) copy_to(slab(0), chunk);
-    exchange(tag);
+  const auto write = [&](Chunk chunk) {
+    if (position_ != 0) return;
+    copy_part_to_shared(slab(0, generation_ + 1), data.part(chunk.first, chunk.count));
+  };
+  const auto read = [&](Chunk chunk, std::uint64_t step) {
     if (position_ == 0) return;
-    copy_to(static_cast<std::byte*>(chunk.data), {slab(0), count, data.dtype, Device::cpu()});
-  });
+    const BufferRef target = data.part(chunk.first, chunk.count);
+    if (chunk.count == 0) return;
+    std::memcpy(target.data, slab(0, step), static_cast<std::size_t>(target.bytes()));
+  };
+  in_chunks(data, Tag::of(CallKind::broadcast, data, ReduceOp::sum), write, read);
 }
 
 void NodeBoard::skip_to_generation(std::uint64_t generation) {
   generation_ = generation;
+  area(position_).reduced.store(generation, std::memory_order_relaxed);
   // Nobody waits for this rank before it has skipped, too.
-  begin_step();
   exchange(0);
 }
 

@@ -24,6 +24,8 @@ Parts::Parts(std::vector<index_t> counts, std::vector<index_t> offsets)
 }
 
 void Parts::make_even(int ranks, index_t count) {
+  // The usual case of calls in a loop.
+  if (even_ && ranks > 0 && this->ranks() == ranks && counts_.front() == count) return;
   index_t extent = 0;
   require(ranks >= 0 && count >= 0 && !__builtin_mul_overflow(count, ranks, &extent),
           "Parts: {} parts of {} elements is not a valid size", ranks, count);

@@ -90,11 +90,16 @@ void combine_typed(Cpu, Op op, std::span<const void* const> inputs, std::span<vo
                    index_t count) {
   if constexpr (!is_small_float<T>) {
     // Two inputs are the common case, done in a single pass over memory.
-    if (inputs.size() == 2 && outputs.size() <= 2) {
-      const T* a = static_cast<const T*>(inputs[0]);
-      const T* b = static_cast<const T*>(inputs[1]);
-      T* first = static_cast<T*>(outputs.front());
-      T* last = static_cast<T*>(outputs.back());
+    const T* a = static_cast<const T*>(inputs.front());
+    const T* b = static_cast<const T*>(inputs.back());
+    T* first = static_cast<T*>(outputs.front());
+    T* last = static_cast<T*>(outputs.back());
+    if (inputs.size() == 2 && outputs.size() == 1) {
+#pragma omp simd
+      for (index_t i = 0; i < count; ++i) first[i] = op(a[i], b[i]);
+      return;
+    }
+    if (inputs.size() == 2 && outputs.size() == 2) {
 #pragma omp simd
       for (index_t i = 0; i < count; ++i) {
         const T value = op(a[i], b[i]);

@@ -16,6 +16,7 @@
 
 namespace weft::detail {
 
+class MemoryRegistration;
 class PeerReader;
 
 /// A blocking call returns when it is complete, a nonblocking one at once with a ticket.
@@ -101,6 +102,11 @@ class Transport {
   /// Drops a call while an exception propagates: this rank will not do its share of it. Afterwards
   /// the call does not access the caller's memory.
   virtual void abandon(const Ticket& ticket) noexcept = 0;
+
+  /// Lets other ranks access this memory in later calls, or new memory. Collective. Null if the
+  /// transport makes no use of it; the same on all ranks.
+  virtual std::unique_ptr<MemoryRegistration> register_memory(BufferRef memory);
+  virtual std::unique_ptr<MemoryRegistration> allocate_registered(index_t bytes);
 
   /// Throws if a rank is known to have failed.
   virtual void throw_if_failed() {}

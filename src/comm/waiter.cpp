@@ -12,11 +12,7 @@ namespace weft::detail {
 bool Waiter::pause() {
   ++step_;
   if (step_ <= spins) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
+    relax();
     return step_ % 64 == 0;
   }
   if (!started_) {
@@ -24,10 +20,11 @@ bool Waiter::pause() {
     start_ = std::chrono::steady_clock::now();
   }
   if (step_ <= spins + yields) {
+    // With more ranks than cores, checks at every turn would delay those that have work to do.
     std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    return step_ % 4 == 0;
   }
+  std::this_thread::sleep_for(std::chrono::microseconds(100));
   return true;
 }
 

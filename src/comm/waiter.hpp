@@ -4,6 +4,15 @@
 
 namespace weft::detail {
 
+/// A moment, without giving up the processor.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Waits for another thread: spins for the usual response time, then yields, then sleeps. With more
 /// ranks than cores it does not spin, which would keep the peer from running.
 class Waiter {

@@ -126,11 +126,12 @@ struct HookScope {
 
 }  // namespace
 
-void add_graph_hook(const std::shared_ptr<GraphHook>& hook) {
-  if (captured_hooks == nullptr) return;
+bool add_graph_hook(const std::shared_ptr<GraphHook>& hook) {
+  if (captured_hooks == nullptr) return false;
   const bool known =
       std::find(captured_hooks->begin(), captured_hooks->end(), hook) != captured_hooks->end();
   if (!known) captured_hooks->push_back(hook);
+  return true;
 }
 
 }  // namespace detail
@@ -141,8 +142,11 @@ Graph Graph::capture(Device device, std::function<void()> work) {
   graph.device_ = device;
 #if defined(WEFT_WITH_CUDA)
   if (device.kind == DeviceKind::cuda) {
-    const detail::HookScope scope(graph.hooks_);
-    graph.recorded_ = detail::cuda_capture(device, work);
+    {
+      const detail::HookScope scope(graph.hooks_);
+      graph.recorded_ = detail::cuda_capture(device, work);
+    }
+    for (const auto& hook : graph.hooks_) hook->after_capture();
   }
 #endif
   graph.work_ = std::move(work);
@@ -154,6 +158,7 @@ void Graph::launch() const {
   if (recorded_ != nullptr) {
     for (const auto& hook : hooks_) hook->before_launch();
     detail::cuda_launch(device_, recorded_.get());
+    for (const auto& hook : hooks_) hook->after_launch();
     return;
   }
 #endif

@@ -140,7 +140,27 @@ TEST(AllreduceTable, finds_algorithms_by_place_and_name) {
   EXPECT_EQ(allreduce_names(gpu_thread), "ll, push, relay, two_shot");
   EXPECT_EQ(find_allreduce_row(process, "slots"), nullptr);
   EXPECT_EQ(find_allreduce_row(gpu_thread, "two_shot")->place, gpu_thread);
+  EXPECT_EQ(allreduce_names(gpu_process), "ll, push, relay, two_shot");
   EXPECT_EQ(allreduce_table()->choices(gpu_thread, 2).choose({.ranks = 2, .bytes = 8}), ll);
+}
+
+// Ranks know only of their own memory whether it is registered; calls that are too small to profit
+// do not ask.
+TEST(AllreduceTable, uses_registered_memory_in_large_calls_of_processes_on_a_gpu) {
+  const auto algorithm = [](int ranks, index_t bytes, bool registered) {
+    return AllreduceTable({}, ReduceOrder::by_rank)
+        .choices(gpu_process, ranks)
+        .choose({.ranks = ranks, .bytes = bytes, .registered = registered});
+  };
+  for (const int ranks : {2, 3, 4, 8}) {
+    for (const index_t bytes : {8, 32 << 10, 512 << 10}) {
+      EXPECT_EQ(algorithm(ranks, bytes, true), algorithm(ranks, bytes, false)) << bytes;
+    }
+    for (const index_t bytes : {(512 << 10) + 1, 64 << 20}) {
+      EXPECT_EQ(algorithm(ranks, bytes, true), two_shot) << bytes;
+      EXPECT_EQ(algorithm(ranks, bytes, false), ranks == 2 ? push : relay) << bytes;
+    }
+  }
 }
 
 // Files
@@ -212,7 +232,7 @@ TEST(AllreduceTableFile, is_refused_with_the_row_and_what_is_allowed) {
       {second_row(R"({"place": "thread", "ranks": 2, "up_to": 1, "algorithm": "inline"})"),
        "row 2: algorithm must be one of slots, slices for place thread, got \"inline\""},
       {second_row(R"({"place": "gpu_process", "ranks": 2, "up_to": 1, "algorithm": null})"),
-       "row 2: algorithm must be one of ll, push, relay for place gpu_process, got null"},
+       "row 2: algorithm must be one of ll, push, relay, two_shot for place gpu_process, got null"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(complaint(text).substr(0, expected.size()), expected) << text;

@@ -131,10 +131,25 @@ TEST(DeviceRoute, of_processes_on_one_gpu_is_fast) {
   EXPECT_EQ(choose_route("mpi", on_gpus({0, 0, 0})).name, "fast");
 }
 
-TEST(DeviceRoute, of_threads_on_one_gpu_is_direct) {
-  const Route route = choose_route("thread", on_gpus({0, 0, 0}));
+TEST(DeviceRoute, of_threads_on_one_gpu_is_fast) {
+  EXPECT_EQ(choose_route("thread", on_gpus({0, 0, 0})).name, "fast");
+}
+
+TEST(DeviceRoute, of_threads_that_share_hardware_queues_is_direct) {
+  auto ranks = on_gpus({0, 0, 0});
+  ranks[1].connections = 8;
+  const Route route = choose_route("thread", ranks);
   EXPECT_EQ(route.name, "thread");
-  EXPECT_NE(route.reason.find("WEFT_DEVICE_COMM=fast"), std::string::npos) << route.reason;
+  EXPECT_NE(route.reason.find("CUDA_DEVICE_MAX_CONNECTIONS"), std::string::npos) << route.reason;
+}
+
+TEST(DeviceRoute, of_some_threads_of_a_process_is_direct_unless_requested) {
+  auto ranks = on_gpus({0, 0});
+  for (RouteFacts& rank : ranks) rank.others = 1;
+  const Route route = choose_route("thread", ranks);
+  EXPECT_EQ(route.name, "thread");
+  EXPECT_NE(route.reason.find("not in the communicator"), std::string::npos) << route.reason;
+  EXPECT_EQ(choose_route("thread", asking(ranks, RouteRequest::fast)).name, "fast");
 }
 
 TEST(DeviceRoute, of_processes_where_fast_fails_is_staged) {
@@ -208,16 +223,18 @@ TEST(DeviceRoute, of_a_process_follows_comm_fast) {
   if (settings().device_comm != RouteRequest::automatic || !settings().fast) {
     GTEST_SKIP() << "WEFT_DEVICE_COMM or WEFT_FAST is set";
   }
-  set_comm_fast(true);
+  set_comm_fast();
   EXPECT_EQ(route_request(), RouteRequest::fast);
-  set_comm_fast(false);
+  clear_comm_fast();
   EXPECT_EQ(route_request(), RouteRequest::automatic);
 }
 
 TEST(DeviceRoute, tells_whether_graphs_can_capture_calls) {
   EXPECT_TRUE(choose_route("thread", on_gpus({0})).capturable);
   EXPECT_TRUE(choose_route("mpi", on_gpus({0, 1})).capturable) << "NCCL";
-  EXPECT_FALSE(choose_route("thread", on_gpus({0, 0})).capturable);
+  auto direct = on_gpus({0, 0});
+  direct[0].fast_allowed = 0;
+  EXPECT_FALSE(choose_route("thread", direct).capturable);
   const auto fast = asking(on_gpus({0, 0}), RouteRequest::fast);
   EXPECT_TRUE(choose_route("thread", fast).capturable);
   EXPECT_FALSE(choose_route("mpi", fast).capturable) << "messages are staged";
@@ -263,6 +280,19 @@ TEST(DeviceRoute, is_reported_by_the_communicator) {
       EXPECT_EQ(comm.route(Device::cuda()).name, comm.size() == 1 ? "self" : "staged")
           << "until a GPU is chosen";
     }
+  });
+}
+
+TEST(DeviceRoute, of_parts_does_not_wait_for_other_threads) {
+  if (other_device().kind != DeviceKind::cuda) GTEST_SKIP() << "needs WEFT_TEST_DEVICE=cuda";
+  on_ranks([](Comm comm) {
+    const Comm part = comm.split(comm.rank() % 2, comm.rank());
+    const Route whole = comm.route(Device::cuda());
+    const Route route = part.route(Device::cuda());
+    const bool leaves = whole.name == "fast" && comm.transport() == "thread" &&
+                        settings().device_comm == RouteRequest::automatic;
+    EXPECT_EQ(route.name, part.size() == 1 ? "self" : leaves ? "thread" : whole.name);
+    EXPECT_EQ(comm.dup().route(Device::cuda()).name, whole.name);
   });
 }
 

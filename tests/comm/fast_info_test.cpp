@@ -43,7 +43,7 @@ TEST(FastInfo, shows_the_routes_without_a_request) {
   EXPECT_EQ(lines.at("CUDA IPC"), "supported");
   EXPECT_EQ(lines.at("peer access"), "there is one GPU");
   EXPECT_EQ(lines.at("CUDA MPS"), "runs");
-  EXPECT_EQ(lines.at("threads on one GPU").rfind("thread: ", 0), 0U);
+  EXPECT_EQ(lines.at("threads on one GPU").rfind("fast: the ranks share a GPU", 0), 0U);
   EXPECT_EQ(lines.at("processes on one GPU").rfind("fast: the ranks share a GPU", 0), 0U);
   for (const auto& line : lines) EXPECT_LT(line.first.size(), 21U) << line.first;
 }

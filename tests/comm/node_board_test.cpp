@@ -1,13 +1,10 @@
 // Collectives through shared memory: among processes on MPI, and among threads, which share it in
 // the same way.
 
-#include "comm/node_board.hpp"
-
 #include <weft/core/error.hpp>
 #include <weft/core/scalars.hpp>
 
-#include "comm/allreduce_table.hpp"
-#include "comm/comm_state.hpp"
+#include "comm/support/node_boards.hpp"
 #include "support/data.hpp"
 #include "support/ranks.hpp"
 
@@ -15,7 +12,6 @@
 #include <sys/resource.h>
 
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <memory>
@@ -28,34 +24,10 @@
 namespace weft::test {
 namespace {
 
-using weft::detail::AllreducePlace;
 using weft::detail::AllreduceRow;
 using weft::detail::NodeArea;
 using weft::detail::NodeBoard;
 using weft::detail::SharedSegment;
-
-/// The algorithms that the board implements.
-std::vector<AllreduceRow> board_rows() {
-  std::vector<AllreduceRow> rows;
-  for (const AllreduceRow& row : weft::detail::allreduce_rows(AllreducePlace::process)) {
-    if (row.algorithm != weft::detail::AllreduceAlgorithm::beneath) rows.push_back(row);
-  }
-  return rows;
-}
-
-/// A board of all ranks of a communicator.
-std::unique_ptr<NodeBoard> make_board(const Comm& comm) {
-  weft::detail::Transport& transport = *weft::detail::CommAccess::state(comm)->transport;
-  std::vector<int> members(static_cast<std::size_t>(comm.size()));
-  std::iota(members.begin(), members.end(), 0);
-  auto made = SharedSegment::make(transport, members, NodeBoard::bytes_for(comm.size()));
-  EXPECT_EQ(made.error, "");
-  if (made.segment == nullptr) throw CommError("no shared memory");
-  const weft::detail::NodeWaits waits = {
-      .progress = [&transport] { transport.throw_if_failed(); },
-      .lost = [](int peer) { throw CommError("lost " + std::to_string(peer)); }};
-  return std::make_unique<NodeBoard>(std::move(made.segment), comm.rank(), comm.size(), waits);
-}
 
 /// Limits the size of files, and so of shared memory, for its lifetime.
 class FileSizeLimit {
@@ -76,21 +48,6 @@ class FileSizeLimit {
   rlimit before_;
   void (*handler_)(int);
 };
-
-/// Numbers of different magnitudes, so that sums depend on the order of their terms.
-template <class T>
-T rough(int rank, index_t i) {
-  const std::uint64_t random = mixed(rank, i);
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<T>(random) / 16);  // sums of 16 ranks do not overflow
-  } else if constexpr (detail::IsComplex<T>::value) {
-    using R = typename T::value_type;
-    return {rough<R>(rank, i), rough<R>(rank + 50, i)};
-  } else {
-    const double fraction = static_cast<double>(random % 4096) / 4096 - 0.5;
-    return T(static_cast<float>(std::ldexp(fraction, static_cast<int>(random >> 40 & 7))));
-  }
-}
 
 /// The op over the ranks, from the first to the last. 16-bit floats are added as floats.
 template <class T>
@@ -219,7 +176,7 @@ TEST(NodeBoard, different_calls_are_an_error_on_all_ranks) {
 TEST(NodeBoard, generations_may_wrap_around) {
   on_ranks([](Comm comm) {
     const auto board = make_board(comm);
-    board->skip_to_generation(~std::uint64_t{0} - 3);
+    board->skip_to_generation(~std::uint64_t{0} - 2 * NodeArea::copies);
     for (int call = 0; call < 10; ++call) {
       for (const AllreduceRow& row : board_rows()) {
         std::vector<std::int32_t> data(50, call);

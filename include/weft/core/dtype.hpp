@@ -101,8 +101,9 @@ struct BFloat16 {
 
 /// In bytes.
 constexpr std::int64_t size_of(DType dtype) {
-  constexpr std::int64_t sizes[] = {2, 2, 4, 8, 8, 16, 1, 2, 4, 8, 1, 2, 4, 8};
-  return sizes[static_cast<int>(dtype)];
+  // Powers of two, four bits each, from f16 to u64: compilers store an array on the stack first.
+  constexpr std::uint64_t exponents = 0x32103210433211;
+  return std::int64_t{1} << (exponents >> (4 * static_cast<unsigned>(dtype)) & 15U);
 }
 std::string_view to_string(DType dtype);
 

@@ -18,11 +18,13 @@ class Graph {
   /// Captures what `work` issues to this thread's stream, without running it. `work` must not wait
   /// for the device, allocate memory on it or copy from the host; communication can be captured on
   /// routes that are capturable (Comm::route), and all ranks must then launch their graphs in the
-  /// same order. Everything it refers to must outlive the graph.
+  /// same order. If processes have captured allreduces of more than 512 KiB on the route "fast",
+  /// the end of the capture is collective, and throws an AgreedError if the ranks have captured
+  /// different ones. Everything it refers to must outlive the graph.
   static Graph capture(Device device, std::function<void()> work);
 
   /// Issues the work to this thread's stream. If threads have captured calls on the route "fast",
-  /// it first waits until all their ranks launch.
+  /// it waits, on the host, until all their ranks have launched.
   void launch() const;
 
  private:

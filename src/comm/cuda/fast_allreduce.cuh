@@ -21,6 +21,17 @@
 //   - Data that is pushed alternates between two halves of a slab. A rank that writes half h again
 //     has received data of all peers in the call between, so they have read the half before.
 //
+// Between processes, pull and two_shot need memory that all ranks have registered. A rank that
+// passes other memory runs another kernel, and neither may take the signals of the other for its
+// own: it would read stale addresses or stale data. So calls on registered memory start with flags
+// of their own. A kernel that waits in vain for a peer looks for the other flag, now and then: if
+// it has the generation of this call, the ranks do not match. This costs nothing while they do.
+//
+// The start signal carries a place, not an address: the number of the memory in the table of its
+// owner, and an offset. Peers look it up in their copy of that table, where they have mapped it,
+// and check it against the size. So a place that is wrong or outdated is an error, never an access
+// to memory that is not registered; and ranks need not pass memory of the same number.
+//
 // All ways add in the order of the ranks, so they agree bit by bit.
 
 #include <cuda_bf16.h>
@@ -33,7 +44,7 @@
 namespace weft::fast {
 
 inline constexpr int max_ranks = 16;
-inline constexpr int max_blocks = 64;
+inline constexpr int max_blocks = 128;
 inline constexpr int block_threads = 512;
 
 /// The flags of one rank, in an allocation of their own that all peers have mapped. All zero before
@@ -42,8 +53,10 @@ struct Signals {
   /// Peers write [block][peer]; the rank reads.
   alignas(128) std::uint32_t start[max_blocks][max_ranks];
   alignas(128) std::uint32_t end[max_blocks][max_ranks];
-  /// Where the data of peers is, relative to Team::bases, sent with the start of a call:
-  /// [half][block][peer].
+  /// Instead of `start`, in calls on registered memory.
+  alignas(128) std::uint32_t registered_start[max_blocks][max_ranks];
+  /// Where the data of peers is, sent with the start of a call: [half][block][peer]. A place in
+  /// registered memory, or else an address relative to Team::bases.
   alignas(128) std::uint64_t inputs[2][max_blocks][max_ranks];
   alignas(128) std::uint64_t outputs[2][max_blocks][max_ranks];
   /// The last call, for each block. Only the rank itself uses it.
@@ -51,9 +64,31 @@ struct Signals {
 };
 
 /// Why a kernel gave up.
-enum class Status : std::uint32_t { ok, aborted, timed_out, mismatched };
+enum class Status : std::uint32_t { ok, aborted, timed_out, mismatched, not_registered };
 
 struct Mailboxes;  // fast_messages.cuh
+
+/// Registered memory of a peer, where this rank has mapped it. No bytes: there is none.
+struct RegisteredPart {
+  std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint32_t number = 0;
+};
+/// The registrations that one rank may have at a time. Their index in the table is their number
+/// modulo this; later registrations at an index have other numbers, so that a graph that still has
+/// the place of an earlier one fails.
+inline constexpr int max_registered = 1024;
+
+/// A place in the registered memory of a rank, and how it is sent.
+inline constexpr int place_offset_bits = 40;
+inline constexpr std::uint32_t place_numbers = 1U << (64 - place_offset_bits);
+inline constexpr std::uint64_t place_of(std::uint32_t number, std::uint64_t offset) {
+  return std::uint64_t{number} << place_offset_bits | offset;
+}
+struct Places {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+};
 
 /// What a kernel knows about its team; passed by value.
 struct Team {
@@ -69,8 +104,17 @@ struct Team {
   /// For pull and two_shot: where this rank has mapped the memory of each peer that holds its data.
   /// Null for ranks in one process, whose addresses are the same.
   std::byte* bases[max_ranks] = {};
+  /// For pull and two_shot on registered memory, else null: the memory of all ranks,
+  /// [rank][max_registered].
+  const RegisteredPart* registered = nullptr;
+  Places places;
+  /// Instead of `places`, if they are not known before the graph is complete that has captured the
+  /// call.
+  const Places* captured_places = nullptr;
   /// All ranks are threads on one GPU, so their writes need not reach other devices.
   bool one_context = false;
+  /// Kernels may become resident before the kernel before them has ended: see can_overlap().
+  bool overlaps = false;
   /// In mapped host memory: the host sets it to end all waits; a kernel sets it when it gives up.
   volatile std::uint32_t* status = nullptr;
   std::uint64_t timeout_ns = 0;
@@ -113,14 +157,18 @@ __device__ inline std::uint64_t now_ns() {
   return time;
 }
 
-/// Polls until ready(); false if the host or the time limit ended the wait. Checks both rarely,
-/// since the word of the host is across the bus.
-template <class Ready>
-__device__ bool poll(const Team& team, Ready ready) {
+/// Polls until ready(); false if the host or the time limit ended the wait, or if peers_differ():
+/// see the top. Checks these rarely, since the word of the host is across the bus.
+template <class Ready, class PeersDiffer>
+__device__ bool poll(const Team& team, Ready ready, PeersDiffer peers_differ) {
   std::uint64_t start = 0;
   for (std::uint32_t polls = 0; !ready(); ++polls) {
     if (polls % 4096 != 4095) continue;
     if (*team.status != static_cast<std::uint32_t>(Status::ok)) return false;
+    if (peers_differ()) {
+      *team.status = static_cast<std::uint32_t>(Status::not_registered);
+      return false;
+    }
     const std::uint64_t now = now_ns();
     if (start == 0) start = now;
     if (now - start > team.timeout_ns) {
@@ -130,10 +178,33 @@ __device__ bool poll(const Team& team, Ready ready) {
   }
   return true;
 }
+template <class Ready>
+__device__ bool poll(const Team& team, Ready ready) {
+  return poll(team, ready, [] { return false; });
+}
+
+/// A peer has set its flag of this generation. A rank has none of its own.
+__device__ inline bool any_peer_in(const Team& team, const std::uint32_t* flags,
+                                   std::uint32_t generation) {
+#pragma unroll 1
+  for (int peer = 0; peer < team.ranks; ++peer) {
+    if (load_relaxed(flags + peer) == generation) return true;
+  }
+  return false;
+}
 
 __device__ inline std::uint32_t next_generation(std::uint32_t generation) {
   // Slabs are zero at first, so 0 is none; and halves alternate.
   return generation == 0xffffffffU ? 2 : generation + 1;
+}
+
+/// Lets the next kernel of the stream become resident, if it was launched to overlap this one, and
+/// waits until the kernel before it on the stream is complete. Before any access to memory.
+__device__ inline void overlap_launches() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 /// The generation of this call, the same in all blocks. Call it at the begin, on all threads.
@@ -154,6 +225,24 @@ __device__ inline void end_call(const Team& team, std::uint32_t generation) {
   }
 }
 
+/// The flags of a step, and those that peers would set if they were in a call of the other kind.
+struct StartFlags {
+  bool registered = false;
+
+  __device__ auto& operator()(Signals& signals) const {
+    return registered ? signals.registered_start : signals.start;
+  }
+  __device__ bool peers_differ(const Team& team, std::uint32_t generation) const {
+    Signals& mine = *team.signals[team.rank];
+    auto& other = registered ? mine.start : mine.registered_start;
+    return any_peer_in(team, other[blockIdx.x], generation);
+  }
+};
+struct EndFlags {
+  __device__ auto& operator()(Signals& signals) const { return signals.end; }
+  __device__ bool peers_differ(const Team&, std::uint32_t) const { return false; }
+};
+
 /// Waits for the blocks of this index on all peers. What they wrote before is visible afterwards.
 /// False on all threads if the wait was ended.
 template <class Flags>
@@ -168,7 +257,7 @@ __device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
       store_relaxed(&flags(*team.signals[peer])[blockIdx.x][team.rank], generation);
     }
     const std::uint32_t* mine = flags(*team.signals[team.rank])[blockIdx.x];
-    met = poll(team, [&] {
+    const auto all_have_come = [&] {
       std::uint32_t flag[max_ranks];
 #pragma unroll
       for (int peer = 0; peer < max_ranks; peer += 4) {
@@ -183,17 +272,12 @@ __device__ bool meet(const Team& team, Flags flags, std::uint32_t generation) {
         all = all && (flag[peer] == generation || flag[peer] == next_generation(generation));
       }
       return all;
-    });
+    };
+    met = poll(team, all_have_come, [&] { return flags.peers_differ(team, generation); });
     fence(team);
   }
   return __syncthreads_and(met ? 1 : 0) != 0;
 }
-struct StartFlags {
-  __device__ auto& operator()(Signals& signals) const { return signals.start; }
-};
-struct EndFlags {
-  __device__ auto& operator()(Signals& signals) const { return signals.end; }
-};
 
 }  // namespace detail
 
@@ -357,6 +441,7 @@ __device__ Pack<T> pack_of(const Line& line) {
 template <class T, int Ranks, class Op>
 __global__ void __launch_bounds__(block_threads)
     ll_kernel(Team team, T* in, T* out, std::size_t count, Op op) {
+  detail::overlap_launches();
   const std::size_t packs = pack_count<T>(count);
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
@@ -367,6 +452,8 @@ __global__ void __launch_bounds__(block_threads)
                                             static_cast<std::size_t>(from) * 2 * team.ll_bytes) +
            4 * pack;
   };
+  // Peers with registered memory do not come: see the top.
+  const auto peers_differ = [&] { return detail::StartFlags{}.peers_differ(team, generation); };
   const Packs<T> source(in, count);
   const Packs<T> result(out, count);
   bool met = true;
@@ -379,7 +466,7 @@ __global__ void __launch_bounds__(block_threads)
     // A read takes longer than all that follows, so those of all ranks are made at once.
     Line lines[Ranks > 0 ? Ranks : 1];
     if constexpr (Ranks > 0) {
-      met = detail::poll(team, [&] {
+      const auto all_have_come = [&] {
 #pragma unroll
         for (int rank = 0; rank < Ranks; ++rank) lines[rank].load(slot(team.rank, rank, i));
         bool come = true;
@@ -388,15 +475,17 @@ __global__ void __launch_bounds__(block_threads)
           come = come && (rank == team.rank || lines[rank].is_complete(generation));
         }
         return come;
-      });
+      };
+      met = detail::poll(team, all_have_come, peers_differ);
     }
     const Pack<T> sum = combine<T, Ranks>(ranks, op, [&](int rank) {
       if (rank == team.rank) return mine;
       if constexpr (Ranks == 0) {
-        met = met && detail::poll(team, [&] {
-                lines[0].load(slot(team.rank, rank, i));
-                return lines[0].is_complete(generation);
-              });
+        const auto has_come = [&] {
+          lines[0].load(slot(team.rank, rank, i));
+          return lines[0].is_complete(generation);
+        };
+        met = met && detail::poll(team, has_come, peers_differ);
       }
       return pack_of<T>(lines[Ranks > 0 ? rank : 0]);
     });
@@ -517,20 +606,59 @@ __global__ void __launch_bounds__(block_threads)
   detail::end_call(team, generation);
 }
 
-/// Sends the addresses of this rank's data, and waits for those of all peers.
-__device__ inline bool exchange_addresses(const Team& team, std::uint32_t generation,
-                                          const void* in, const void* out) {
-  const auto offset = [&](const void* address) {
-    return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
-                                      team.bases[team.rank]);
-  };
+/// Sends where this rank's data is, and waits until all peers have done so.
+__device__ inline bool exchange_places(const Team& team, std::uint32_t generation, const void* in,
+                                       const void* out) {
+  const bool registered = team.registered != nullptr;
   if (threadIdx.x < team.ranks) {
+    const auto offset = [&](const void* address) {
+      return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) -
+                                        team.bases[team.rank]);
+    };
+    const Places mine = !registered                       ? Places{offset(in), offset(out)}
+                        : team.captured_places != nullptr ? *team.captured_places
+                                                          : team.places;
     Signals& peer = *team.signals[threadIdx.x];
-    peer.inputs[generation & 1][blockIdx.x][team.rank] = offset(in);
-    peer.outputs[generation & 1][blockIdx.x][team.rank] = offset(out);
+    peer.inputs[generation & 1][blockIdx.x][team.rank] = mine.in;
+    peer.outputs[generation & 1][blockIdx.x][team.rank] = mine.out;
   }
-  return detail::meet(team, detail::StartFlags{}, generation);
+  return detail::meet(team, detail::StartFlags{registered}, generation);
 }
+
+/// The address of a place in the memory of a rank; null if there are no `bytes` bytes.
+template <class T>
+__device__ T* address_of(const Team& team, int rank, std::uint64_t place, std::size_t bytes) {
+  if (team.registered == nullptr) return reinterpret_cast<T*>(team.bases[rank] + place);
+  const std::uint64_t number = place >> place_offset_bits;
+  const std::uint64_t offset = place & ((std::uint64_t{1} << place_offset_bits) - 1);
+  const RegisteredPart memory = team.registered[rank * max_registered + number % max_registered];
+  if (number != memory.number || offset > memory.bytes || bytes > memory.bytes - offset)
+    return nullptr;
+  return reinterpret_cast<T*>(memory.data + offset);
+}
+
+/// Where the data of all ranks is, in the call that has exchanged places.
+template <class T, int Ranks>
+struct Addresses {
+  T* in[Ranks > 0 ? Ranks : max_ranks];
+  T* out[Ranks > 0 ? Ranks : max_ranks];
+
+  /// False, and an error, if some rank has no such memory.
+  __device__ bool find(const Team& team, std::uint32_t generation, std::size_t count) {
+    const int ranks = Ranks > 0 ? Ranks : team.ranks;
+    const Signals& mine = *team.signals[team.rank];
+    const std::size_t bytes = count * sizeof(T);
+    bool found = true;
+#pragma unroll
+    for (int rank = 0; rank < ranks; ++rank) {
+      in[rank] = address_of<T>(team, rank, mine.inputs[generation & 1][blockIdx.x][rank], bytes);
+      out[rank] = address_of<T>(team, rank, mine.outputs[generation & 1][blockIdx.x][rank], bytes);
+      found = found && in[rank] != nullptr && out[rank] != nullptr;
+    }
+    if (!found) *team.status = static_cast<std::uint32_t>(Status::not_registered);
+    return found;
+  }
+};
 
 /// Every rank reads the data of all others where it is. `in` and `out` must not overlap on any
 /// rank.
@@ -541,16 +669,11 @@ __global__ void __launch_bounds__(block_threads)
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  if (exchange_addresses(team, generation, in, out)) {
-    const std::uint64_t* inputs = team.signals[team.rank]->inputs[generation & 1][blockIdx.x];
-    T* from[Ranks > 0 ? Ranks : max_ranks];
-#pragma unroll
-    for (int rank = 0; rank < ranks; ++rank) {
-      from[rank] = reinterpret_cast<T*>(team.bases[rank] + inputs[rank]);
-    }
+  Addresses<T, Ranks> at;
+  if (exchange_places(team, generation, in, out) && at.find(team, generation, count)) {
     for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < packs; i += stride) {
       const Pack<T> sum = combine<T, Ranks>(
-          ranks, op, [&](int rank) { return Packs<T>(from[rank], count).load(i); });
+          ranks, op, [&](int rank) { return Packs<T>(at.in[rank], count).load(i); });
       Packs<T>(out, count).store(i, sum);
     }
     // Nobody changes data that others still read.
@@ -567,26 +690,17 @@ __global__ void __launch_bounds__(block_threads)
   const int ranks = Ranks > 0 ? Ranks : team.ranks;
   const std::uint32_t generation = detail::begin_call(team);
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  if (exchange_addresses(team, generation, in, out)) {
-    const Signals& mine = *team.signals[team.rank];
-    T* from[Ranks > 0 ? Ranks : max_ranks];
-    T* to[Ranks > 0 ? Ranks : max_ranks];
-#pragma unroll
-    for (int rank = 0; rank < ranks; ++rank) {
-      from[rank] =
-          reinterpret_cast<T*>(team.bases[rank] + mine.inputs[generation & 1][blockIdx.x][rank]);
-      to[rank] =
-          reinterpret_cast<T*>(team.bases[rank] + mine.outputs[generation & 1][blockIdx.x][rank]);
-    }
+  Addresses<T, Ranks> at;
+  if (exchange_places(team, generation, in, out) && at.find(team, generation, count)) {
     // Slices differ by one pack at most.
     const auto bound = [&](int rank) { return packs * static_cast<std::size_t>(rank) / ranks; };
     const std::size_t end = bound(team.rank + 1);
     for (std::size_t i = bound(team.rank) + blockIdx.x * blockDim.x + threadIdx.x; i < end;
          i += stride) {
       const Pack<T> sum = combine<T, Ranks>(
-          ranks, op, [&](int rank) { return Packs<T>(from[rank], count).load(i); });
+          ranks, op, [&](int rank) { return Packs<T>(at.in[rank], count).load(i); });
 #pragma unroll
-      for (int rank = 0; rank < ranks; ++rank) Packs<T>(to[rank], count).store(i, sum);
+      for (int rank = 0; rank < ranks; ++rank) Packs<T>(at.out[rank], count).store(i, sum);
     }
     // The result is complete when all ranks have stored their slices.
     detail::meet(team, detail::EndFlags{}, generation);
@@ -657,12 +771,48 @@ cudaError_t resident_blocks(Algorithm algorithm, int ranks, int sharing, int& bl
   return resident_blocks_of(detail::kernel_of<T, Op>(algorithm, ranks), sharing, blocks);
 }
 
+namespace detail {
+
+/// Launches a kernel that calls overlap_launches(): it becomes resident before the kernel that
+/// precedes it on the stream has ended, which hides the time of a launch. For few blocks: they
+/// occupy the GPU besides those of the kernel before. Only if can_overlap().
+template <class... Parameters, class... Arguments>
+cudaError_t launch_overlapping(void (*kernel)(Parameters...), int blocks, cudaStream_t stream,
+                               Arguments... arguments) {
+  cudaLaunchAttribute overlap = {};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(block_threads);
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+}  // namespace detail
+
+/// Whether the kernels for the current GPU were compiled with overlap_launches(). Others, also
+/// those compiled for an older GPU and translated for this one, would not wait for the kernel
+/// before.
+inline cudaError_t can_overlap(bool& can) {
+  cudaFuncAttributes attributes = {};
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, ll_kernel<float, 0, Sum>);
+  can = error == cudaSuccess && attributes.ptxVersion >= 90;
+  return error;
+}
+
 /// Launches an allreduce of `count` elements. Not complete when it returns; errors of the wait are
 /// in team.status. `in` is only read, unless it is `out`.
 template <class T, class Op>
 cudaError_t allreduce(Algorithm algorithm, const Team& team, const T* in, T* out, std::size_t count,
                       int blocks, cudaStream_t stream, Op op = {}) {
   auto* kernel = detail::kernel_of<T, Op>(algorithm, team.ranks);
+  if (algorithm == Algorithm::ll && team.overlaps) {
+    return detail::launch_overlapping(kernel, blocks, stream, team, const_cast<T*>(in), out, count,
+                                      op);
+  }
   kernel<<<blocks, block_threads, 0, stream>>>(team, const_cast<T*>(in), out, count, op);
   return cudaGetLastError();
 }

@@ -56,6 +56,7 @@ class CudaBoard final : public GpuBoard {
     team_.ll_bytes = ll_bytes;
     team_.push_bytes = push_bytes_for(ranks, shared.process);
     team_.one_context = shared.process && shared.gpu;
+    cuda_check(fast::can_overlap(team_.overlaps), "cudaFuncGetAttributes");
     team_.status = reinterpret_cast<std::uint32_t*>(status_.data());
     *team_.status = static_cast<std::uint32_t>(fast::Status::ok);
     team_.timeout_ns = static_cast<std::uint64_t>(wait_limit().count() * 1e9);
@@ -73,12 +74,13 @@ class CudaBoard final : public GpuBoard {
   }
 
   void allreduce(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
-                 void* stream) override {
-    launch_allreduce(algorithm, team_, in, out, fast::Sum{}, resident_, stream);
+                 const RegisteredPlaces& places, void* stream) override {
+    launch_allreduce(algorithm, team_with(places), in, out, fast::Sum{}, resident_, stream);
   }
   void allreduce_scaled(AllreduceAlgorithm algorithm, ConstBufferRef in, BufferRef out,
-                        const Scaling& scaling, void* stream) override {
-    launch_scaled(algorithm, team_, in, out, scaling, resident_with_epilogue_, stream);
+                        const RegisteredPlaces& places, const Scaling& scaling,
+                        void* stream) override {
+    launch_scaled(algorithm, team_with(places), in, out, scaling, resident_with_epilogue_, stream);
   }
   bool allreduce_rms_norm(ConstBufferRef in, BufferRef out, const RowNorm& norm,
                           void* stream) override {
@@ -112,12 +114,22 @@ class CudaBoard final : public GpuBoard {
       case fast::Status::aborted: return "the communicator was aborted";
       case fast::Status::timed_out:
         return "a kernel waited for another rank longer than WEFT_TIMEOUT allows";
+      case fast::Status::not_registered:
+        return "the ranks of an allreduce must all pass registered memory, or all of them other "
+               "memory; at least one rank did not, or has ended the registration of its memory";
       case fast::Status::mismatched: break;
     }
     return "a rank was to receive a message of another size than was sent";
   }
 
  private:
+  fast::Team team_with(const RegisteredPlaces& places) const {
+    fast::Team team = team_;
+    team.registered = static_cast<const fast::RegisteredPart*>(places.table);
+    team.places = {places.in, places.out};
+    team.captured_places = static_cast<const fast::Places*>(places.captured);
+    return team;
+  }
   fast::Team team_of(Channel channel) const {
     fast::Team team = team_;
     for (int peer = 0; peer < team.ranks; ++peer) {

@@ -3,16 +3,13 @@
 #include <weft/core/error.hpp>
 #include <weft/core/stream.hpp>
 
+#include "comm/cuda/export_heap.hpp"
 #include "comm/gather_objects.hpp"
 
 #include <cuda_runtime.h>
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <map>
-#include <mutex>
 #include <new>
 #include <random>
 #include <string>
@@ -60,65 +57,6 @@ std::uint64_t this_process() {
   }();
   return token;
 }
-
-/// Memory that other processes have mapped, and their memory that this process has mapped. Both
-/// stay for the life of the process: communicators end at different times on different ranks, so
-/// nobody knows when the last mapping is gone. Parts of ended communicators are used again.
-class ExportHeap {
- public:
-  static ExportHeap& instance() {
-    static ExportHeap heap;
-    return heap;
-  }
-
-  /// Null without enough memory.
-  std::byte* take(Device device, std::size_t bytes) {
-    const std::scoped_lock lock(mutex_);
-    std::vector<std::byte*>& free = free_[{device.ordinal, bytes}];
-    if (!free.empty()) {
-      std::byte* const part = free.back();
-      free.pop_back();
-      return part;
-    }
-    void* part = nullptr;
-    if (cudaMalloc(&part, bytes) == cudaSuccess) return static_cast<std::byte*>(part);
-    cudaGetLastError();  // or a later call would report it
-    return nullptr;
-  }
-  void give_back(Device device, std::size_t bytes, std::byte* part) {
-    const std::scoped_lock lock(mutex_);
-    free_[{device.ordinal, bytes}].push_back(part);
-  }
-  cudaError_t map(const cudaIpcMemHandle_t& handle, std::byte*& mapped) {
-    const std::scoped_lock lock(mutex_);
-    std::byte*& known = mapped_[std::bit_cast<Key>(handle)];
-    if (known == nullptr) {
-      void* address = nullptr;
-      const cudaError_t error =
-          cudaIpcOpenMemHandle(&address, handle, cudaIpcMemLazyEnablePeerAccess);
-      if (error != cudaSuccess) return cudaGetLastError();
-      known = static_cast<std::byte*>(address);
-    }
-    mapped = known;
-    return cudaSuccess;
-  }
-
- private:
-  using Key = std::array<std::byte, sizeof(cudaIpcMemHandle_t)>;
-
-  std::mutex mutex_;
-  std::map<std::pair<int, std::size_t>, std::vector<std::byte*>> free_;  // by device and bytes
-  std::map<Key, std::byte*> mapped_;
-};
-
-/// Whole blocks of the driver: a handle names a block, not the part of it that was asked for.
-std::size_t exported_bytes(std::size_t bytes) {
-  constexpr std::size_t block = 2 << 20;
-  return (bytes + block - 1) / block * block;
-}
-
-/// The word by which a rank proves that it writes to a part.
-std::uint64_t proof(int rank) { return 0x77656674ULL << 32 | static_cast<std::uint64_t>(rank + 1); }
 
 /// Lets threads on other GPUs access the memory of this one, and its kernels theirs, where the GPUs
 /// are connected. Does not report errors: the proof of access does.
@@ -204,25 +142,9 @@ std::unique_ptr<PeerMemory> PeerMemory::make(Transport& host, Device device, std
     agree({Step::access, error});
   };
   synchronize(cudaMemsetAsync(mine, 0, memory->bytes_, cuda_stream));
-  const std::uint64_t written = proof(host.rank());
-  cudaError_t error = cudaSuccess;
-  for (std::byte* part : memory->parts_) {
-    const cudaError_t next = cudaMemcpyAsync(part + at(host.rank()) * sizeof(written), &written,
-                                             sizeof(written), cudaMemcpyHostToDevice, cuda_stream);
-    if (next != cudaSuccess) error = next;
-  }
-  synchronize(error);
-  std::vector<std::uint64_t> read(at(host.size()));
+  synchronize(write_proofs(memory->parts_, host.rank(), cuda_stream));
   bool same = true;
-  for (std::byte* part : memory->parts_) {
-    std::fill(read.begin(), read.end(), 0);
-    cudaError_t next = cudaMemcpyAsync(read.data(), part, read.size() * sizeof(read[0]),
-                                       cudaMemcpyDeviceToHost, cuda_stream);
-    if (next == cudaSuccess) next = cudaStreamSynchronize(cuda_stream);
-    if (next != cudaSuccess) error = next;
-    for (int rank = 0; rank < host.size(); ++rank) same = same && read[at(rank)] == proof(rank);
-  }
-  agree({Step::access, error});
+  agree({Step::access, read_proofs(memory->parts_, cuda_stream, same)});
   agree({Step::compare, same ? cudaSuccess : cudaErrorUnknown});
   synchronize(cudaMemsetAsync(mine, 0, memory->bytes_, cuda_stream));
   return memory;

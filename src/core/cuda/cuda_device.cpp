@@ -292,7 +292,7 @@ std::shared_ptr<void> cuda_capture(Device device, const std::function<void()>& w
   cuda_check(code, "cudaGraphInstantiate");
   std::shared_ptr<void> owner(
       made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); });
-  // Or the first launch would allocate memory: see FastGpuTransport::arrive.
+  // Or the first launch would allocate memory: see FastGpuTransport::launch_together.
   cuda_check(cudaGraphUpload(made, stream), "cudaGraphUpload");
   return owner;
 }

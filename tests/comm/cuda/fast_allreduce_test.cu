@@ -73,6 +73,9 @@ struct Rank {
   GpuMemory<float> in;
   GpuMemory<float> out;
   fast::Team team;
+  // Of registered memory
+  std::unique_ptr<GpuMemory<fast::RegisteredPart>> table;
+  std::unique_ptr<GpuMemory<fast::Places>> places;
 };
 
 /// Values whose sum depends on the order of the ranks.
@@ -120,12 +123,42 @@ class FastKernels : public testing::Test {
       team.status = status_;
       team.timeout_ns = 5'000'000'000;
       team.one_context = one_context_;
+      check(fast::can_overlap(team.overlaps));
       for (int peer = 0; peer < ranks; ++peer) {
         team.signals[peer] = ranks_[peer]->signals.data();
         team.slabs[peer] = ranks_[peer]->slab.data();
       }
     }
+    finish_copies();
   }
+  /// Every rank has registered its memory under numbers of its own.
+  void register_memory(bool captured = false) {
+    std::vector<fast::RegisteredPart> table(fast::max_ranks * fast::max_registered);
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+      Rank& owner = *ranks_[rank];
+      const std::uint64_t bytes = count_ * sizeof(float);
+      const auto in = static_cast<std::uint32_t>(3 + rank);
+      const auto out = static_cast<std::uint32_t>(fast::max_registered - 1 - rank);
+      auto* const row = table.data() + rank * fast::max_registered;
+      row[in] = {reinterpret_cast<std::byte*>(owner.in.data()), bytes, in};
+      // The output begins within the memory.
+      row[out] = {reinterpret_cast<std::byte*>(owner.out.data()) - 64, bytes + 64, out};
+      owner.team.places = {fast::place_of(in, 0), fast::place_of(out, 64)};
+    }
+    for (const auto& rank : ranks_) {
+      rank->table = std::make_unique<GpuMemory<fast::RegisteredPart>>(table.size());
+      rank->table->set(table);
+      rank->team.registered = rank->table->data();
+      if (!captured) continue;
+      rank->places = std::make_unique<GpuMemory<fast::Places>>(1);
+      rank->places->set({rank->team.places});
+      rank->team.captured_places = rank->places->data();
+      rank->team.places = {};
+    }
+    finish_copies();
+  }
+  /// Copies from the host may go on when cudaMemcpy returns, and the streams do not wait for them.
+  static void finish_copies() { check(cudaDeviceSynchronize()); }
   void launch(fast::Algorithm algorithm, int rank, int blocks) {
     Rank& self = *ranks_[rank];
     check(fast::allreduce<float, fast::Sum>(algorithm, self.team, self.in.data(), self.out.data(),
@@ -144,6 +177,7 @@ class FastKernels : public testing::Test {
       EXPECT_EQ(std::memcmp(sums.data(), expected_.data(), count_ * sizeof(float)), 0) << what;
       rank->out.set(std::vector<float>(count_, -1));
     }
+    finish_copies();
   }
   /// Small data for ll, larger data in several chunks for the others.
   static std::size_t count_for(fast::Algorithm algorithm) {
@@ -217,6 +251,79 @@ TEST_F(FastKernels, of_different_algorithms_follow_each_other) {
     launch_all(algorithms[random() % algorithms.size()], 1 + static_cast<int>(random() % 6));
   }
   expect_sums("mixed");
+}
+
+TEST_F(FastKernels, find_registered_memory_of_all_ranks) {
+  for (const int ranks : {2, 3, 4, 8, 16}) {
+    for (const fast::Algorithm algorithm : {fast::Algorithm::pull, fast::Algorithm::two_shot}) {
+      for (const bool captured : {false, true}) {
+        make_ranks(ranks, 40'003);
+        register_memory(captured);
+        for (const int blocks : {1, 4}) {
+          launch_all(algorithm, blocks);
+          expect_sums(text(algorithm, ranks));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(FastKernels, with_registered_memory_take_turns_with_others) {
+  make_ranks(3, 3001, 0xfffffff0U);
+  std::minstd_rand random(3);
+  for (int call = 0; call < 500; ++call) {
+    if (random() % 2 == 0) {
+      register_memory();
+      launch_all(fast::Algorithm::two_shot, 1 + static_cast<int>(random() % 6));
+      for (const auto& rank : ranks_) rank->team.registered = nullptr;
+    } else {
+      launch_all(algorithms[random() % algorithms.size()], 1 + static_cast<int>(random() % 6));
+    }
+    if (call % 20 == 0) expect_sums("mixed");
+  }
+}
+
+// Places that are wrong on one rank; none of the kernels may use them.
+TEST_F(FastKernels, end_when_memory_is_not_registered) {
+  const std::vector<std::uint64_t> wrong = {
+      fast::place_of(4, 4),                       // one element too many
+      fast::place_of(4, std::uint64_t{1} << 39),  // far beyond
+      fast::place_of(500, 0),                     // no such number
+      fast::place_of(fast::max_registered, 0),
+      fast::place_of(4 + fast::max_registered, 0)};  // another registration at the same index
+  for (const std::uint64_t place : wrong) {
+    make_ranks(2, 1000);
+    register_memory();
+    ranks_[1]->team.places.in = place;
+    *status_ = 0;
+    launch_all(fast::Algorithm::two_shot, 2);
+    check(cudaDeviceSynchronize());
+    EXPECT_EQ(*status_, static_cast<std::uint32_t>(fast::Status::not_registered)) << place;
+    for (const auto& rank : ranks_) EXPECT_EQ(rank->out.get(), std::vector<float>(count_));
+  }
+}
+
+// Neither takes the signals of the other for its own.
+TEST_F(FastKernels, end_when_only_some_ranks_have_registered_memory) {
+  for (const fast::Algorithm other : algorithms) {
+    for (const int rank : {0, 1, 2}) {
+      make_ranks(3, 1000);
+      register_memory();
+      for (const auto& each : ranks_) each->team.timeout_ns = 60'000'000'000;
+      ranks_[rank]->team.registered = nullptr;
+      *status_ = 0;
+      for (int each = 0; each < 3; ++each) {
+        launch(each == rank ? other : fast::Algorithm::two_shot, each, 2);
+      }
+      check(cudaDeviceSynchronize());
+      EXPECT_EQ(*status_, static_cast<std::uint32_t>(fast::Status::not_registered))
+          << text(other, 3) << ", rank " << rank;
+      for (int each = 0; each < 3; ++each) {  // ll stores while it waits
+        if (each == rank && other == fast::Algorithm::ll) continue;
+        EXPECT_EQ(ranks_[each]->out.get(), std::vector<float>(count_)) << text(other, 3);
+      }
+    }
+  }
 }
 
 TEST_F(FastKernels, end_when_a_rank_does_not_come) {

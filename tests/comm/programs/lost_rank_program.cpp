@@ -5,6 +5,8 @@
 #include <weft/comm/message_batch.hpp>
 #include <weft/comm/print.hpp>
 
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -89,6 +91,27 @@ void stop_in_a_call(const Comm& world) {
 void stop_when_others_are_done(const Comm& world) {
   world.barrier();
   if (is_last(world)) std::raise(SIGSTOP);
+}
+
+/// The last rank is stopped for a second between two of many calls.
+void pause_for_a_second(const Comm& world) {
+  for (int call = 0; call < 200; ++call) {
+    if (call == 100 && is_last(world)) {
+      // NOLINTNEXTLINE(concurrency-mt-unsafe)
+      std::system(("(sleep 1; kill -CONT " + std::to_string(getpid()) + ") > /dev/null &").c_str());
+      std::raise(SIGSTOP);
+    }
+    const int sum = world.allreduce(call);
+    if (sum != call * world.size()) throw std::runtime_error("the sum is " + std::to_string(sum));
+  }
+}
+
+/// The last rank is killed between two of many calls.
+void be_killed(const Comm& world) {
+  for (int call = 0;; ++call) {
+    if (call == 100 && is_last(world)) std::raise(SIGKILL);
+    world.allreduce(call);
+  }
 }
 
 void hang(const Comm& world) {
@@ -179,6 +202,8 @@ int main(int argc, char** argv) {
                             {"stop", stop},
                             {"stop_in_a_call", stop_in_a_call},
                             {"stop_when_others_are_done", stop_when_others_are_done},
+                            {"pause", pause_for_a_second},
+                            {"be_killed", be_killed},
                             {"hang", hang},
                             {"hang_in_another_call", hang_in_another_call},
                             {"exit_3", [](const Comm& all) { call_exit(all, 3); }},

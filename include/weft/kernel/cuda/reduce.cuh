@@ -54,10 +54,20 @@ __device__ A combine_block(A value, Combine combine) {
   return value;
 }
 
+/// Lets the next kernel of the stream become resident before this one has ended, if it was launched
+/// so (programmatic dependent launch): a kernel that continues with the sum then waits only for the
+/// sum, not for a launch.
+__device__ inline void launch_dependents() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 /// One pass: the last block to finish combines the partial results of all blocks in order.
 template <class A, class Combine>
 __device__ void combine_grid(A value, A identity, Combine combine, A* partials, unsigned* finished,
                              A* out) {
+  launch_dependents();
   value = combine_block(value, combine);
   if (gridDim.x == 1) {
     if (threadIdx.x == 0) *out = value;
