@@ -11,3 +11,4 @@
 #include <weft/io/replace_file.hpp>
 #include <weft/op.hpp>
 #include <weft/solve.hpp>
+#include <weft/sparse_allreduce.hpp>

@@ -1,0 +1,308 @@
+// The kernels of pairs that are plain loops, for CPUs and GPUs.
+
+#include <weft/kernel/for_each.hpp>
+
+#include "sparse_allreduce/pair_kernels.hpp"
+#include "sparse_allreduce/wire_pair.hpp"
+
+namespace weft::kernels {
+namespace {
+
+using detail::Raw;
+using detail::with_pair;
+using detail::Work;
+
+/// x / divisor in the type of values and, of 16-bit values, what that leaves of x.
+template <class T>
+struct Rounded {
+  using W = Work<T>;
+  constexpr Rounded(W x, W divisor) : value(detail::round_to<T>(x / divisor)) {
+    if constexpr (sizeof(T) == 2) rest = x - detail::widen<T>(value) * divisor;
+  }
+  /// Only of 16-bit values anything is left.
+  constexpr void keep(IndexRange kept, index_t i, W* residual) const {
+    if constexpr (sizeof(T) == 2) {
+      if (i >= kept.begin && i < kept.end) residual[i] += rest;
+    }
+  }
+  Raw<T> value;
+  W rest{};
+};
+
+/// The first of sorted pairs whose index is at least `wanted`.
+template <class Pair>
+constexpr index_t find_pair(const Pair* pairs, index_t count, index_t wanted) {
+  index_t first = 0;
+  while (count > 0) {
+    const index_t half = count / 2;
+    const bool below = pairs[first + half].at() < wanted;
+    first = below ? first + half + 1 : first;
+    count = below ? count - half - 1 : half;
+  }
+  return first;
+}
+
+constexpr bool contains(const index_t* sorted, index_t count, index_t wanted) {
+  index_t first = 0;
+  index_t end = count;
+  while (first < end) {
+    const index_t middle = first + (end - first) / 2;
+    if (sorted[middle] < wanted) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first < count && sorted[first] == wanted;
+}
+
+template <class Pair, class Device>
+void pack_typed(Device device, const Packing& work) {
+  using T = typename Pair::Value;
+  using W = Work<T>;
+  const auto* index = work.list.index;
+  const auto* value = static_cast<const W*>(work.list.value);
+  auto* residual = static_cast<W*>(work.residual);
+  auto* pairs = static_cast<Pair*>(work.pairs);
+  const auto divisor = static_cast<W>(work.divisor);
+  const IndexRange kept = work.kept;
+  for_each(device, work.count, [=] WEFT_KERNEL(index_t i) {
+    const Rounded<T> rounded(value[i], divisor);
+    pairs[i].set(index[i], rounded.value);
+    rounded.keep(kept, index[i], residual);
+  });
+}
+
+template <class Pair, class Device>
+void scatter_add_typed(Device device, const Pair* from, index_t count, typename Pair::Wide* to) {
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) { to[from[i].at()] += from[i].number(); });
+}
+
+template <class Pair, class Device>
+void split_sorted_typed(Device device, const Pair* pairs, index_t count, int ranks,
+                        const index_t* boundaries, index_t* offsets) {
+  for_each(device, index_t{ranks} + 1, [=] WEFT_KERNEL(index_t r) {
+    const bool inner = r > 0 && r < ranks;
+    const index_t found = inner ? find_pair(pairs, count, boundaries[r]) : count;
+    offsets[r] = r == 0 ? 0 : found;
+  });
+}
+
+template <class Pair, class Device>
+void return_others_typed(Device device, const Pair* from, index_t count, const Pair* kept,
+                         index_t kept_count, typename Pair::Wide* to) {
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+    const index_t index = from[i].at();
+    const index_t found = find_pair(kept, kept_count, index);
+    if (found == kept_count || kept[found].at() != index) to[index] += from[i].number();
+  });
+}
+
+template <class Pair, class Device>
+void unpack_typed(Device device, const Pair* from, index_t count, const SelectedList& list) {
+  auto* index = list.index;
+  auto* value = static_cast<typename Pair::Wide*>(list.value);
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+    index[i] = from[i].at();
+    value[i] = from[i].number();
+  });
+}
+
+template <class Pair, class Device>
+void separate_typed(Device device, const Pair* from, index_t count, typename Pair::Index* index,
+                    Raw<typename Pair::Value>* value) {
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+    index[i] = from[i].index;
+    value[i] = from[i].value;
+  });
+}
+
+template <class Pair, class Device>
+void store_pairs_typed(Device device, const Pair* from, index_t count,
+                       Raw<typename Pair::Value>* to) {
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) { to[from[i].at()] = from[i].value; });
+}
+
+template <class T, class Device>
+void store_sums_typed(Device device, index_t n, const Work<T>* from, Work<T> divisor,
+                      IndexRange kept, Work<T>* residual, Raw<T>* to) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    const Rounded<T> rounded(from[i] + Work<T>{}, divisor);  // -0 marks sums of nothing
+    to[i] = rounded.value;
+    rounded.keep(kept, i, residual);
+  });
+}
+
+template <class T, class Device>
+void widen_typed(Device device, index_t n, const Raw<T>* from, Work<T>* to) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { to[i] = detail::widen<T>(from[i]); });
+}
+
+template <class T, class Device>
+void fill(Device device, index_t n, T value, void* values) {
+  auto* to = static_cast<T*>(values);
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { to[i] = value; });
+}
+
+template <class W, class Device>
+void add_dropped_typed(Device device, const SelectedList& list, index_t count,
+                       const SelectedList& kept, index_t kept_count, W* to) {
+  const index_t* index = list.index;
+  const W* value = static_cast<const W*>(list.value);
+  const index_t* sorted = kept.index;
+  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+    if (!contains(sorted, kept_count, index[i])) to[index[i]] += value[i];
+  });
+}
+
+template <class Pair, class Device>
+void index_quantiles_typed(Device device, const Pair* from, index_t count, index_t n, int ranks,
+                           index_t* quantiles) {
+  for_each(device, index_t{ranks} - 1, [=] WEFT_KERNEL(index_t r) {
+    quantiles[r] = count < ranks ? n / ranks * (r + 1) : from[count / ranks * (r + 1)].at();
+  });
+}
+
+}  // namespace
+
+template <class Device>
+void pack(Device device, const Packing& work) {
+  with_pair(work.types, [&](auto pair) { pack_typed<decltype(pair)>(device, work); });
+}
+
+template <class Device>
+void scatter_add(Device device, PairTypes types, const void* pairs, index_t count, index_t base,
+                 void* sum) {
+  with_pair(types, [&](auto pair) {
+    using Pair = decltype(pair);
+    scatter_add_typed(device, static_cast<const Pair*>(pairs), count,
+                      static_cast<typename Pair::Wide*>(sum) - base);
+  });
+}
+
+template <class Device>
+void split_sorted(Device device, PairTypes types, const void* pairs, index_t count, int ranks,
+                  const index_t* boundaries, index_t* offsets) {
+  with_pair(types, [&](auto pair) {
+    split_sorted_typed(device, static_cast<const decltype(pair)*>(pairs), count, ranks, boundaries,
+                       offsets);
+  });
+}
+
+template <class Device>
+void return_others(Device device, PairTypes types, const void* pairs, index_t count,
+                   const void* kept, index_t kept_count, void* residual) {
+  with_pair(types, [&](auto pair) {
+    using Pair = decltype(pair);
+    return_others_typed(device, static_cast<const Pair*>(pairs), count,
+                        static_cast<const Pair*>(kept), kept_count,
+                        static_cast<typename Pair::Wide*>(residual));
+  });
+}
+
+template <class Device>
+void unpack(Device device, PairTypes types, const void* pairs, index_t count,
+            const SelectedList& list) {
+  with_pair(types, [&](auto pair) {
+    unpack_typed(device, static_cast<const decltype(pair)*>(pairs), count, list);
+  });
+}
+
+template <class Device>
+void separate(Device device, PairTypes types, const void* pairs, index_t count, void* indices,
+              void* values) {
+  with_pair(types, [&](auto pair) {
+    using Pair = decltype(pair);
+    separate_typed(device, static_cast<const Pair*>(pairs), count,
+                   static_cast<typename Pair::Index*>(indices),
+                   static_cast<Raw<typename Pair::Value>*>(values));
+  });
+}
+
+template <class Device>
+void store_pairs(Device device, PairTypes types, const void* pairs, index_t count, void* result) {
+  with_pair(types, [&](auto pair) {
+    using Pair = decltype(pair);
+    store_pairs_typed(device, static_cast<const Pair*>(pairs), count,
+                      static_cast<Raw<typename Pair::Value>*>(result));
+  });
+}
+
+template <class Device>
+void store_sums(Device device, PairTypes types, index_t n, const void* sum, double divisor,
+                IndexRange kept, void* residual, void* result) {
+  with_pair(types, [&](auto pair) {
+    using T = typename decltype(pair)::Value;
+    using W = Work<T>;
+    store_sums_typed<T>(device, n, static_cast<const W*>(sum), static_cast<W>(divisor), kept,
+                        static_cast<W*>(residual), static_cast<Raw<T>*>(result));
+  });
+}
+
+template <class Device>
+void widen_values(Device device, DType dtype, index_t n, const void* values, void* wide) {
+  with_pair({dtype, false}, [&](auto pair) {
+    using T = typename decltype(pair)::Value;
+    widen_typed<T>(device, n, static_cast<const Raw<T>*>(values), static_cast<Work<T>*>(wide));
+  });
+}
+
+template <class Device>
+void clear_sums(Device device, DType work, index_t n, void* sums) {
+  if (work == DType::f64) {
+    fill(device, n, -0.0, sums);
+  } else {
+    fill(device, n, -0.0F, sums);
+  }
+}
+
+template <class Device>
+void clear(Device device, DType dtype, index_t n, void* values) {
+  switch (size_of(dtype)) {
+    case 2: return fill(device, n, std::uint16_t{0}, values);
+    case 4: return fill(device, n, std::uint32_t{0}, values);
+    default: return fill(device, n, std::uint64_t{0}, values);
+  }
+}
+
+template <class Device>
+void add_dropped(Device device, DType work, const SelectedList& list, index_t count,
+                 const SelectedList& kept, index_t kept_count, void* residual) {
+  if (work == DType::f64) {
+    add_dropped_typed(device, list, count, kept, kept_count, static_cast<double*>(residual));
+  } else {
+    add_dropped_typed(device, list, count, kept, kept_count, static_cast<float*>(residual));
+  }
+}
+
+template <class Device>
+void index_quantiles(Device device, PairTypes types, const void* pairs, index_t count, index_t n,
+                     int ranks, index_t* quantiles) {
+  with_pair(types, [&](auto pair) {
+    index_quantiles_typed(device, static_cast<const decltype(pair)*>(pairs), count, n, ranks,
+                          quantiles);
+  });
+}
+
+#define INSTANTIATE(Device)                                                                    \
+  template void pack(Device, const Packing&);                                                  \
+  template void scatter_add(Device, PairTypes, const void*, index_t, index_t, void*);          \
+  template void split_sorted(Device, PairTypes, const void*, index_t, int, const index_t*,     \
+                             index_t*);                                                        \
+  template void return_others(Device, PairTypes, const void*, index_t, const void*, index_t,   \
+                              void*);                                                          \
+  template void unpack(Device, PairTypes, const void*, index_t, const SelectedList&);          \
+  template void separate(Device, PairTypes, const void*, index_t, void*, void*);               \
+  template void store_pairs(Device, PairTypes, const void*, index_t, void*);                   \
+  template void store_sums(Device, PairTypes, index_t, const void*, double, IndexRange, void*, \
+                           void*);                                                             \
+  template void widen_values(Device, DType, index_t, const void*, void*);                      \
+  template void clear(Device, DType, index_t, void*);                                          \
+  template void clear_sums(Device, DType, index_t, void*);                                     \
+  template void add_dropped(Device, DType, const SelectedList&, index_t, const SelectedList&,  \
+                            index_t, void*);                                                   \
+  template void index_quantiles(Device, PairTypes, const void*, index_t, index_t, int, index_t*);
+INSTANTIATE(WEFT_THIS_DEVICE)
+#undef INSTANTIATE
+
+}  // namespace weft::kernels
