@@ -104,9 +104,24 @@ Limits range_of(const std::vector<double>& values) {
   return {*low - around, *high + around};
 }
 
-PlotAxis make_x_axis(const std::vector<double>& values) {
-  PlotAxis axis{.range = range_of(values), .begin = frame::left, .end = frame::right};
-  add_linear_ticks(axis, nice_step(axis.range, 8));
+/// The whole decades that contain the values.
+void set_decades(PlotAxis& axis, const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  axis.range = values.empty() ? Limits{0, 1}
+                              : Limits{std::floor(std::log10(*low)), std::ceil(std::log10(*high))};
+  if (axis.range.low == axis.range.high) axis.range.high += 1;
+  add_decades(axis);
+}
+
+PlotAxis make_x_axis(const std::vector<double>& values, AxisScale scale) {
+  PlotAxis axis{
+      .logarithmic = scale == AxisScale::logarithmic, .begin = frame::left, .end = frame::right};
+  if (axis.logarithmic) {
+    set_decades(axis, values);
+  } else {
+    axis.range = range_of(values);
+    add_linear_ticks(axis, nice_step(axis.range, 8));
+  }
   return axis;
 }
 
@@ -115,12 +130,7 @@ PlotAxis make_y_axis(const std::vector<double>& values, AxisScale scale) {
   PlotAxis axis{
       .logarithmic = scale == AxisScale::logarithmic, .begin = frame::bottom, .end = frame::top};
   if (axis.logarithmic) {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    axis.range = values.empty()
-                     ? Limits{0, 1}
-                     : Limits{std::floor(std::log10(*low)), std::ceil(std::log10(*high))};
-    if (axis.range.low == axis.range.high) axis.range.high += 1;
-    add_decades(axis);
+    set_decades(axis, values);
   } else {
     axis.range = range_of(values);
     const double step = nice_step(axis.range, 6);
@@ -174,6 +184,10 @@ double x_of(const CurveSeries& series, std::size_t i) {
   return series.x.empty() ? static_cast<double>(i) : series.x[i];
 }
 
+std::size_t style_of(const std::vector<CurveSeries>& series, std::size_t i) {
+  return series[i].style.value_or(i);
+}
+
 /// A line through the points; isolated points and those of short curves are dots.
 std::string draw_series(const CurveSeries& series, std::size_t number, const PlotAxis& x,
                         const PlotAxis& y) {
@@ -209,7 +223,7 @@ std::string draw_legend(const std::vector<CurveSeries>& series) {
     items += fmt::format(
         "<li><svg width=\"34\" height=\"10\" aria-hidden=\"true\"><path {} d=\"M1 5H33\"/></svg>"
         "{}</li>\n",
-        line_style(i), escaped(series[i].name));
+        line_style(style_of(series, i)), escaped(series[i].name));
   }
   return items.empty() ? "" : "<ul class=\"legend\">\n" + items + "</ul>\n";
 }
@@ -217,11 +231,13 @@ std::string draw_legend(const std::vector<CurveSeries>& series) {
 }  // namespace
 
 std::string plot(const ReportCurves& curves) {
-  require(curves.y_scale == AxisScale::linear || curves.y_scale == AxisScale::logarithmic,
-          "HtmlReport::curves: there is no AxisScale number {}", static_cast<int>(curves.y_scale));
+  for (const AxisScale scale : {curves.x_scale, curves.y_scale}) {
+    require(scale == AxisScale::linear || scale == AxisScale::logarithmic,
+            "HtmlReport::curves: there is no AxisScale number {}", static_cast<int>(scale));
+  }
   std::vector<double> xs;
   std::vector<double> ys;
-  const PlotAxis any_x;
+  const PlotAxis any_x{.logarithmic = curves.x_scale == AxisScale::logarithmic};
   const PlotAxis any_y{.logarithmic = curves.y_scale == AxisScale::logarithmic};
   for (const CurveSeries& series : curves.series) {
     require(series.x.empty() || series.x.size() == series.y.size(),
@@ -233,14 +249,14 @@ std::string plot(const ReportCurves& curves) {
       ys.push_back(series.y[i]);
     }
   }
-  const PlotAxis x = make_x_axis(xs);
+  const PlotAxis x = make_x_axis(xs, curves.x_scale);
   const PlotAxis y = make_y_axis(ys, curves.y_scale);
   std::string svg = fmt::format(
       "<div class=\"plot\"><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n",
       plot_width, plot_height, escaped(curves.caption));
   svg += draw_grid(x, y) + draw_names(curves);
   for (std::size_t i = 0; i < curves.series.size(); ++i)
-    svg += draw_series(curves.series[i], i, x, y);
+    svg += draw_series(curves.series[i], style_of(curves.series, i), x, y);
   if (xs.empty()) {
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">no points to draw</text>\n",
                        (frame::left + frame::right) / 2, (frame::top + frame::bottom) / 2);

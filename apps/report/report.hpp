@@ -31,6 +31,8 @@ struct CurveSeries {
   std::vector<double> y;
   /// By default 0, 1, 2, ...
   std::vector<double> x = {};
+  /// Curves of one style look the same, in other plots as well. By default the position.
+  std::optional<std::size_t> style = std::nullopt;
 };
 
 enum class AxisScale : std::uint8_t { linear, logarithmic };
@@ -43,6 +45,7 @@ struct ReportCurves {
   std::string y_axis;
   std::vector<CurveSeries> series;
   AxisScale y_scale = AxisScale::linear;
+  AxisScale x_scale = AxisScale::linear;
 };
 
 /// Builds a self-contained HTML file from top to bottom, for screens of any size and for printing.

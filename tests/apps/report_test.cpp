@@ -207,6 +207,38 @@ TEST(Report, logarithmic_axes_skip_values_that_are_not_positive) {
   EXPECT_EQ(count(line, "L"), 1);
 }
 
+TEST(Report, logarithmic_x_axes_have_equal_decades) {
+  ReportCurves curves{"", "", "", {{"", {1, 2, 3, 4}, {0, 10, 100, 1000}}}};
+  curves.x_scale = AxisScale::logarithmic;
+  const std::string html = page_with(curves);
+  expect_well_formed(html);
+  for (const char* decade : {">1</tspan>", ">2</tspan>", ">3</tspan>"})
+    EXPECT_TRUE(has(html, decade)) << decade;
+  // Without the point at 0, the others are at the left end, in the middle and at the right end.
+  ASSERT_EQ(count(html, "<circle"), 3);
+  std::vector<double> at;
+  for (std::size_t begin = html.find("cx=\""); begin != html.npos;
+       begin = html.find("cx=\"", begin + 1))
+    at.push_back(std::stod(html.substr(begin + 4)));
+  EXPECT_NEAR(at[1] - at[0], at[2] - at[1], 0.11);
+  EXPECT_GT(at[1] - at[0], 100);
+}
+
+TEST(Report, curves_keep_their_style) {
+  const auto style_in = [](const std::string& html) {
+    const std::size_t begin = html.find("stroke=\"#");
+    return html.substr(begin, html.find(" d=", begin) - begin);
+  };
+  ReportCurves curves = one_curve({1, 2});
+  const std::string first = page_with(curves);
+  curves.series[0].style = 1;
+  const std::string second = page_with(curves);
+  EXPECT_NE(style_in(first), style_in(second));
+  EXPECT_EQ(count(second, style_in(second)), 2);  // the line and the legend
+  curves.series[0].style = 0;
+  EXPECT_EQ(page_with(curves), first);
+}
+
 TEST(Report, ticks_are_plain_numbers) {
   const std::string html = page_with(one_curve({-0.15, 0, 0.31}));
   for (const char* tick : {">-0.2<", ">-0.1<", ">0.0<", ">0.4<"})
@@ -258,6 +290,8 @@ TEST(Report, bad_arguments) {
   EXPECT_THROW(report.picture({"", {1, 2}, 2, 2, "", "", {}}), ArgumentError);
   EXPECT_THROW(report.curves({"", "", "", {{"", {1, 2}, {1}}}}), ArgumentError);
   EXPECT_THROW(report.curves({"", "", "", {{"", {}, {1}}}, static_cast<AxisScale>(2)}),
+               ArgumentError);
+  EXPECT_THROW(report.curves({"", "", "", {}, AxisScale::linear, static_cast<AxisScale>(2)}),
                ArgumentError);
   report.table({});
   EXPECT_EQ(report.html(), HtmlReport("bad").html());
