@@ -53,7 +53,7 @@ index_t gather_balanced(SparseContext& context, const std::vector<index_t>& coun
   void* mine = pack_own(context);
   void* balanced = context.received.bytes(received.extent(), context.device());
   {
-    const PhaseTimer timer(context.report.exchange_seconds);
+    const PhaseTimer timer(context, gather_phase);
     context.comm.all_to_all_v({mine, sent.extent(), DType::u8, context.device()}, sent,
                               {balanced, received.extent(), DType::u8, context.device()}, received);
   }

@@ -118,7 +118,7 @@ const void* sort_by_owner(SparseContext& context) {
 }
 
 std::vector<index_t> share_selected(SparseContext& context) {
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, split_phase);
   const auto ranks = static_cast<std::size_t>(context.ranks());
   const std::vector<CountHeader> mine(1, {context.picked.count, first_bad(context)});
   std::vector<CountHeader> headers(ranks);
@@ -132,7 +132,7 @@ std::vector<index_t> share_selected(SparseContext& context) {
 }
 
 std::vector<index_t> share_count(SparseContext& context, index_t mine) {
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, gather_phase);
   std::vector<index_t> counts(static_cast<std::size_t>(context.ranks()));
   context.comm.all_gather(ConstBufferRef(&mine, 1), counts);
   context.report.header_words += context.ranks() - 1;
@@ -150,14 +150,14 @@ kernels::Packing packing_of(SparseContext& context, const ListMemory& list) {
 }
 
 void pack_picked(SparseContext& context) {
-  const PhaseTimer timer(context.report.select_seconds);
+  const PhaseTimer timer(context, select_phase);
   kernels::Packing work = packing_of(context, context.picked);
   work.pairs = context.pairs.bytes(work.count * work.types.bytes(), context.device());
   run_on(context, [&](auto tag) { kernels::pack(tag, work); });
 }
 
 index_t gather_pairs(SparseContext& context, const void* mine, const std::vector<index_t>& counts) {
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, gather_phase);
   const Parts parts = parts_of(context, counts);
   const int rank = context.comm.rank();
   void* all = context.gathered.bytes(parts.extent(), context.device());
@@ -173,7 +173,7 @@ void gather_and_add(SparseContext& context) {
   const std::vector<index_t> counts = share_selected(context);
   pack_picked(context);
   gather_pairs(context, context.pairs.data(), counts);
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reduce_phase);
   run_on(context, [&](auto tag) {
     kernels::clear_sums(tag, context.types.work(), context.n, context.sum.data());
   });
@@ -221,13 +221,13 @@ void split_and_add(SparseContext& context) {
   const Parts received_parts = parts_of(context, received);
   void* arrived = context.received.bytes(received_parts.extent(), context.device());
   {
-    const PhaseTimer timer(context.report.exchange_seconds);
+    const PhaseTimer timer(context, split_phase);
     context.comm.all_to_all_v({pairs, sent_parts.extent(), DType::u8, context.device()}, sent_parts,
                               {arrived, received_parts.extent(), DType::u8, context.device()},
                               received_parts);
   }
   context.report.split_words += 2 * (sent_parts.extent() - sent_parts.count(rank)) / pair;
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reduce_phase);
   const kernels::Candidates own = own_sums(context);
   run_on(context, [&](auto tag) {
     kernels::clear_sums(tag, own.work, own.n, const_cast<void*>(own.value));
@@ -239,7 +239,7 @@ namespace {
 
 /// Lists in context.other what the rule in context.control takes of sums.
 void list_sums(SparseContext& context, const kernels::Candidates& from, index_t base) {
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reselect_phase);
   SparseControl* control = context.control.data();
   index_t* tallies = tallies_for(context, from.n);
   const auto list = [&] {
@@ -257,7 +257,7 @@ void list_sums(SparseContext& context, const kernels::Candidates& from, index_t 
 
 void* pack_other(SparseContext& context, Scratch& memory, double divisor,
                  kernels::IndexRange kept) {
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reselect_phase);
   kernels::Packing work = packing_of(context, context.other);
   work.divisor = divisor;
   work.kept = kept;
@@ -306,7 +306,7 @@ index_t gather_own(SparseContext& context, const std::vector<index_t>& counts) {
 }
 
 void return_unused(SparseContext& context, index_t count, bool sorted) {
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, scatter_phase);
   const Device device = context.device();
   void* kept = context.gathered.data();
   if (!sorted) {

@@ -38,7 +38,7 @@ kernels::DigitSearch search_digits(SparseContext& context, bool of_indices, int 
 }  // namespace
 
 kernels::SelectionRule find_global_rule(SparseContext& context, index_t k) {
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reselect_phase);
   const int bits = context.types.work() == DType::f64 ? key_bits<double> : key_bits<float>;
   kernels::DigitSearch start;
   start.wanted = k;

@@ -65,7 +65,7 @@ const SparseSelector& find_selector(const std::string& name) {
 }
 
 void select_elements(SparseContext& context) {
-  const PhaseTimer timer(context.report.select_seconds);
+  const PhaseTimer timer(context, select_phase);
   context.selector->select(context);
   context.report.local_threshold = std::max(0.0, context.state.local_threshold);
 }

@@ -24,6 +24,7 @@ index_t capacity_of(const SparseContext& context, int shares) {
 }
 
 kernels::Slots slots_in(SparseContext& context, Scratch& memory, index_t capacity, int count) {
+  context.report.capacity = capacity;
   kernels::Slots slots = {context.types, capacity, count};
   slots.data = memory.bytes(count * slots.bytes(), context.device());
   return slots;
@@ -99,7 +100,7 @@ void start_overflow_count(SparseContext& context) {
 }
 
 kernels::Slots gather_slots(SparseContext& context, const kernels::Slots& mine) {
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, gather_phase);
   const kernels::Slots all =
       slots_in(context, context.gathered_slots, mine.capacity, context.ranks());
   context.comm.all_gather(memory_of(context, mine), memory_of(context, all));
@@ -140,13 +141,13 @@ void split_and_add_slots(SparseContext& context) {
   const kernels::Slots arrived = slots_in(context, context.received, capacity, ranks);
   fill(context, sent, pairs, context.offsets.data(), nullptr);
   {
-    const PhaseTimer timer(context.report.exchange_seconds);
+    const PhaseTimer timer(context, split_phase);
     context.comm.all_to_all(memory_of(context, sent), memory_of(context, arrived));
   }
   count_words(context, context.report.split_words, pairs_of_others(context, sent), capacity,
               ranks - 1);
   refuse_bad_slots(context, arrived);
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reduce_phase);
   const kernels::Candidates own = own_sums(context);
   run_on(context, [&](auto tag) {
     kernels::clear_sums(tag, own.work, own.n, const_cast<void*>(own.value));
@@ -163,6 +164,7 @@ index_t gather_own_slots(SparseContext& context) {
   const kernels::Slots sent = {context.types, capacity, context.ranks(), context.sent_slots.data()};
   void* pairs =
       context.gathered.bytes(context.ranks() * capacity * context.types.bytes(), context.device());
+  const PhaseTimer timer(context, scatter_phase);
   SparseControl* control = context.control.data();
   run_on(context, [&](auto tag) {
     kernels::return_others(tag, sent, all, context.state.residual.data());

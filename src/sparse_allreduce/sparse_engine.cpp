@@ -7,6 +7,7 @@
 #include "core/cuda_device.hpp"
 #include "core/hash.hpp"
 #include "sparse_allreduce/exchange.hpp"
+#include "sparse_allreduce/phase_timer.hpp"
 #include "sparse_allreduce/presets.hpp"
 
 #include <bit>
@@ -147,6 +148,7 @@ SparseOutcome SparseEngine::reduce(ConstBufferRef gradient, BufferRef out) {
 
 void SparseEngine::make_dense(const SparseOutcome& outcome, BufferRef out) {
   SparseContext& c = context_;
+  const PhaseTimer timer(c, scatter_phase);
   c.report.result = outcome.pairs;
   switch (outcome.form) {
     case SparseOutcome::Form::values: c.report.result = c.n; return;

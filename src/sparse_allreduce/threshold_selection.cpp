@@ -15,6 +15,7 @@ double in_units_of_k(const SparseContext& context, double factor) {
 void select_and_remember(SparseContext& context) {
   select_exact(context);
   context.state.local_threshold = threshold_of(context);
+  context.report.exact_local = true;
 }
 
 bool is_time_for_exact(const SparseContext& context) {

@@ -11,6 +11,17 @@
 
 namespace weft {
 
+/// Seconds that the phases of a call took. On a GPU the phases are issued, not waited for, unless
+/// SparseOptions::time_phases.
+struct SparseTimes {
+  double select = 0;    // of the gradient, with error feedback
+  double split = 0;     // messages to the owners of regions, or in the tree of gtopk
+  double reduce = 0;    // additions
+  double reselect = 0;  // among the sums
+  double gather = 0;    // messages with the result
+  double scatter = 0;   // the result in its array, and what returns to the residual
+};
+
 /// What the last call of a SparseAllreduce did on this rank. A word is an index or a value.
 struct SparseReport {
   /// The algorithm that ran: "dense" in the first calls and where "auto" chooses it.
@@ -40,9 +51,13 @@ struct SparseReport {
   index_t host_waits = 0;
   /// Elements of the gradient that were not finite, and were dropped.
   index_t dropped = 0;
-  double select_seconds = 0;
-  double exchange_seconds = 0;
-  double reduce_seconds = 0;
+  /// Whether this call searched for the local and the global threshold, and set new regions.
+  bool exact_local = false;
+  bool exact_global = false;
+  bool new_regions = false;
+  /// Pairs per slot of the last exchange; 0 without slots.
+  index_t capacity = 0;
+  SparseTimes times;
 
   index_t words() const { return split_words + gather_words + balance_words + dense_words; }
 };

@@ -107,6 +107,9 @@ struct SparseOptions {
   bool error_feedback = true;
   /// 32, 64, or 0 for the smallest that can hold n.
   int index_bits = 0;
+  /// The host waits for the device after every phase of a call, so that the times of the report are
+  /// those of the device.
+  bool time_phases = false;
   OktopkConstants oktopk;
   GtopkResidual gtopk = GtopkResidual::transfer;
   SparseCosts costs;

@@ -34,7 +34,7 @@ SparseOutcome run_folded(SparseContext& context) {
   const ConstBufferRef residual(context.state.residual.data(), context.n, context.types.work(),
                                 context.device());
   {
-    const PhaseTimer timer(context.report.exchange_seconds);
+    const PhaseTimer timer(context, gather_phase);
     context.comm.allreduce(
         residual, BufferRef(context.sum.data(), context.n, context.types.work(), context.device()));
   }

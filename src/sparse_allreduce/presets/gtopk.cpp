@@ -11,7 +11,7 @@ namespace {
 /// Of the union of context.picked and pairs of another rank, the k largest become context.picked.
 /// The others move to the residual of this rank; with the classic rule they are dropped.
 void merge(SparseContext& context, const void* pairs, index_t count) {
-  const PhaseTimer timer(context.report.reduce_seconds);
+  const PhaseTimer timer(context, reduce_phase);
   const index_t most = context.picked.count + count;
   if (most > context.other.list.capacity) reserve(context, context.other, most);
   SparseControl* control = context.control.data();
@@ -74,7 +74,7 @@ BufferRef pairs_at(const SparseContext& context, void* pairs, index_t count) {
 void receive_and_merge(SparseContext& context, int from, index_t count) {
   void* pairs = context.received.bytes(count * context.types.bytes(), context.device());
   {
-    const PhaseTimer timer(context.report.exchange_seconds);
+    const PhaseTimer timer(context, split_phase);
     context.comm.recv(pairs_at(context, pairs, count), from);
   }
   context.report.split_words += 2 * count;
@@ -86,7 +86,7 @@ void send_sums(SparseContext& context, int to) {
   kernels::Packing work = packing_of(context, context.picked);
   work.pairs = context.mine.bytes(work.count * work.types.bytes(), context.device());
   run_on(context, [&](auto tag) { kernels::pack(tag, work); });
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, split_phase);
   context.comm.send(pairs_at(context, work.pairs, work.count), to);
   context.report.split_words += 2 * work.count;
 }
@@ -116,7 +116,7 @@ index_t broadcast_result(SparseContext& context, const PairCounts& counts) {
     work.pairs = pairs;
     run_on(context, [&](auto tag) { kernels::pack(tag, work); });
   }
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, gather_phase);
   context.comm.broadcast(pairs_at(context, pairs, total), 0);
   if (context.ranks() > 1) context.report.gather_words += 2 * total;
   return total;

@@ -32,6 +32,7 @@ void set_quantile_boundaries(SparseContext& context) {
 }
 
 void set_regions(SparseContext& context) {
+  context.report.new_regions = true;
   switch (context.options.oktopk.partition) {
     case SparsePartition::equal: return set_equal_boundaries(context);
     case SparsePartition::quantile: return set_quantile_boundaries(context);
@@ -76,6 +77,7 @@ SparseOutcome run_oktopk(SparseContext& context) {
   if (is_time(context, c.region_period) || !has_regions) set_regions(context);
   split_and_add(context);
   const bool exact = is_time(context, c.global_period) || context.state.global_threshold <= 0;
+  context.report.exact_global = exact;
   if (exact) {
     const kernels::SelectionRule rule = find_global_rule(context, context.k);
     context.state.global_threshold = magnitude_of_key(context, rule.key);

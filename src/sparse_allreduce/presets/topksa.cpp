@@ -22,14 +22,14 @@ void gather_regions(SparseContext& context) {
   const index_t begin = own_begin(context);
   void* mine = context.mine.bytes(own.n * size_of(context.types.value), context.device());
   {
-    const PhaseTimer timer(context.report.reduce_seconds);
+    const PhaseTimer timer(context, reduce_phase);
     void* residual = context.state.residual.data() + begin * context.work_bytes();
     run_on(context, [&](auto tag) {
       kernels::store_sums(tag, context.types, own.n, own.value, context.divisor(), {0, own.n},
                           residual, mine);
     });
   }
-  const PhaseTimer timer(context.report.exchange_seconds);
+  const PhaseTimer timer(context, gather_phase);
   context.comm.all_gather_v({mine, own.n, context.types.value, context.device()}, context.out,
                             parts);
   context.report.gather_words += context.n - parts.count(rank);
