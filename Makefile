@@ -15,7 +15,7 @@ linted_files = '/(apps|examples|src)/.*\.(cpp|cxx)$$'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # packages must be installed before a build, also with make -j
-.PHONY: help setup demo test install faults gpu-check bench compare compare-gpu bench-guard format check-format lint docs sanitize test-mpich clean
+.PHONY: help setup demo test install faults gpu-check bench compare peer-check compare-gpu bench-guard format check-format lint docs sanitize test-mpich clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,12 @@ compare: setup ## Compare with PyLops-MPI, PETSc and MPI; writes docs/benchmarks
 	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_app compare_sides
 	build/compare/venv/bin/python bench/compare/compare.py --build build/$(PRESET) $(COMPARE); \
 	  status=$$?; build/compare/venv/bin/python bench/compare/render.py && exit $$status
+
+peer-check: setup ## Compare the operators with those of PyLops, which it installs in build/peer; updates docs/operators.md
+	@scripts/setup peer
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS) --target weft_peer
+	scripts/peer-check --program build/$(PRESET)/tests/weft_peer --page docs/operators.md
 
 compare-gpu: setup ## Compare on the GPU of this machine, with the packages that make compare installed
 	scripts/compare-gpu

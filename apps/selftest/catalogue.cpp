@@ -86,6 +86,7 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
       add(fmt::format("fft, axis {}", axis), fft<T>(layout, {.axis = axis, .nfft = 16}));
     }
     add("fftnd", fftnd<T>(layout));
+    if (shape.ndim() > 1) add("fft2d", fft2d<T>(layout));
   }
 
   const Device device = layout.device();
@@ -96,10 +97,19 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
       matrix_mult<T>(matrix(Layout::scatter(comm, {9, 7}, 1)), {.scattered = true}));
   add("matrix_mult, grid", matrix_mult<T>(matrix(Layout::bricks(comm, {9, 7}))));
   add("summa", summa<T>(matrix(Layout::bricks(comm, {9, 7})), {.columns = 5}));
-  add("fredholm1", fredholm1<T>(matrix(Layout::scatter(comm, {6, 4, 3})), {.nz = 2}));
+  const Layout slices = Layout::scatter(comm, {6, 4, 3});
+  add("fredholm1", fredholm1<T>(matrix(slices), {.nz = 2}));
+  if constexpr (!is_complex<T>) {
+    if (has_fft) {
+      add("mdc", mdc<T>(random_array<std::complex<T>>(slices.on(device), 3), {.nt = 11, .nv = 2}));
+    }
+  }
 
   const auto scaling = diagonal<T>(d);
   add("2 A - A^H A", 2 * scaling - adjoint(scaling) * scaling);
+  add("scaled transpose", scaled(3, transpose(scaling)));
+  add("conj, pow", pow(conj(scaling), 2));
+  add("block", block({{scaling, identity<T>(layout)}, {zero<T>(layout, layout), scaling}}));
   add("vstack", vstack({scaling, identity<T>(layout)}));
   add("hstack", hstack({scaling, identity<T>(layout)}));
   add("block_diag", block_diag({scaling, identity<T>(layout)}));
