@@ -122,6 +122,7 @@ std::string json_text(const bench::World& world, const Options& options, std::st
                       const Results& results) {
   Json json = bench::world_json(world);
   json["selector"] = options.selector.empty() ? Json() : Json(options.selector);
+  json["warmup"] = options.warmup;
   json["compared_with"] = raw.empty() ? Json() : Json(raw);
   if (options.checks) {
     json["checks"] = rows_json(results.checks);

@@ -177,6 +177,10 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
                   "measured calls per row (default: 3 for words and --trace, 9 for times)")
       ->type_name("N")
       ->check(CLI::Range(1, most_calls).description(""));
+  app->add_option("--warmup", texts.warmup,
+                  "calls before the timed ones, while thresholds and residuals settle (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(0, most_calls).description(""));
   app->add_option("--compare", texts.compare,
                   "raw: also time the bare allreduce of the underlying library")
       ->type_name("WITH");
@@ -206,6 +210,7 @@ Options parse_options(const OptionTexts& texts) {
     options.groups.push_back(parse_number("groups", entry, 1, 1 << 20));
   }
   options.calls = texts.calls;
+  options.warmup = texts.warmup;
   parse_tables(texts, options);
   options.checks = texts.checks;
   options.traces = texts.traces;

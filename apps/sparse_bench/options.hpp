@@ -28,6 +28,8 @@ struct Options {
   std::vector<int> groups;
   /// Measured calls; by default depending on the table.
   std::optional<int> calls;
+  /// Calls before the timed ones.
+  int warmup = 1;
   bool measures_words = true;
   bool measures_times = true;
   bool measures_selection = true;
@@ -54,6 +56,7 @@ struct OptionTexts {
   std::string balance = "off";
   std::vector<std::string> groups;
   std::optional<int> calls;
+  int warmup = 1;
   std::vector<std::string> tables = {"all"};
   bool checks = false;
   bool traces = false;

@@ -70,7 +70,7 @@ double gradient_at(int rank, index_t step, index_t n, index_t i) {
   std::int64_t sum = -2046;  // of four uniform numbers: their mean
   for (int part = 0; part < 4; ++part, bits >>= 16) sum += static_cast<std::int64_t>(bits & piece);
   const index_t layer = i * 8 / n;
-  return static_cast<double>(sum / (std::int64_t{1} << (layer % 4)));
+  return static_cast<double>(sum >> (layer % 4));
 }
 
 double small_integer_at(int rank, int ranks, index_t step, index_t i) {

@@ -27,18 +27,14 @@ class TimesRun {
       : comm_(comm),
         sparse_(sparse_options(options, at, comm.device())),
         reduce_(comm, at.n, sparse_),
-        gradients_{Tensor(at.n, at.dtype, comm.device()), Tensor(at.n, at.dtype, comm.device())},
+        gradient_(at.n, at.dtype, comm.device()),
         result_(at.n, at.dtype, comm.device()),
         n_(at.n),
-        bare_(bind_raw(comm, raw, at, gradients_[0].ref(), result_.ref())) {
-    for (index_t step = 0; step < 2; ++step) {
-      gradients_[step].write([&](index_t i) { return gradient_at(comm.rank(), step, at.n, i); });
-    }
-  }
+        bare_(bind_raw(comm, raw, at, gradient_.ref(), result_.ref())) {}
 
   /// All candidates in turn.
-  void run(int calls) {
-    ours();
+  void run(int warmup, int calls) {
+    for (int call = 0; call < warmup; ++call) ours();
     dense();
     if (bare_) seconds(bare_);
     phases_.clear();
@@ -48,7 +44,7 @@ class TimesRun {
       if (bare_) raw_.push_back(seconds(bare_));
     }
     ran_ = reduce_.report().algorithm;
-    if (!comm_.device().host_accessible()) time_phases_of_device(calls);
+    if (!comm_.device().host_accessible()) time_phases_of_device(warmup, calls);
   }
 
   TimesRow row(const Case& at) const {
@@ -84,12 +80,13 @@ class TimesRun {
   }
 
   double dense() {
-    return seconds([&] { comm_.allreduce(gradients_[0].ref(), result_.ref(), ReduceOp::sum); });
+    return seconds([&] { comm_.allreduce(gradient_.ref(), result_.ref(), ReduceOp::sum); });
   }
 
   double ours() {
-    Tensor& gradient = gradients_[step_++ % 2];
-    const double time = seconds([&] { reduce_.run(gradient.ref(), result_.ref()); });
+    gradient_.write([&](index_t i) { return gradient_at(comm_.rank(), step_, n_, i); });
+    ++step_;
+    const double time = seconds([&] { reduce_.run(gradient_.ref(), result_.ref()); });
     SparseTimes mean = reduce_.report().times;
     for (const Phase& phase : phases) {
       mean.*phase.seconds = comm_.allreduce(mean.*phase.seconds) / comm_.size();
@@ -99,10 +96,10 @@ class TimesRun {
   }
 
   /// Phases are only issued unless the host waits for each, which takes time itself.
-  void time_phases_of_device(int calls) {
+  void time_phases_of_device(int warmup, int calls) {
     sparse_.time_phases = true;
     reduce_ = SparseAllreduce(comm_, n_, sparse_);
-    ours();
+    for (int call = 0; call < warmup; ++call) ours();
     phases_.clear();
     for (int call = 0; call < calls; ++call) ours();
   }
@@ -114,7 +111,7 @@ class TimesRun {
   Comm comm_;
   SparseOptions sparse_;
   SparseAllreduce reduce_;
-  Tensor gradients_[2];
+  Tensor gradient_;
   Tensor result_;
   index_t n_;
   std::function<void()> bare_;
@@ -131,7 +128,7 @@ class TimesRun {
 TimesRow measure_times(const Comm& comm, const Options& options, const Case& at,
                        const bench::Raw* raw, int calls) {
   TimesRun run(comm, options, at, raw);
-  run.run(calls);
+  run.run(options.warmup, calls);
   return run.row(at);
 }
 

@@ -32,8 +32,8 @@ struct TimesRow {
   bool misses(double bar) const { return bar > 0 && baseline().ratio > bar; }
 };
 
-/// Times `calls` calls, after one that is not timed. `raw` may be null. Collective; all ranks get
-/// the same row.
+/// Times `calls` calls, each on a new gradient, after Options::warmup untimed ones. `raw` may be
+/// null. Collective; all ranks get the same row.
 TimesRow measure_times(const Comm& comm, const Options& options, const Case& at,
                        const bench::Raw* raw, int calls);
 

@@ -47,8 +47,8 @@ TEST(SparseBenchProgram, help_has_a_line_for_each_option) {
   EXPECT_EQ(ended.code, 0);
   for (const char* option :
        {"--check", "--trace", "--tables", "--algorithm", "--n ", "--density", "--dtype",
-        "--exchange", "--selector", "--partition", "--balance", "--groups", "--calls", "--compare",
-        "--bar", "--json", "--ranks", "--device"}) {
+        "--exchange", "--selector", "--partition", "--balance", "--groups", "--calls", "--warmup",
+        "--compare", "--bar", "--json", "--ranks", "--device"}) {
     EXPECT_TRUE(contains(ended.output, option)) << option << "\n" << ended.output;
   }
 }
