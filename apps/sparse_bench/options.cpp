@@ -144,8 +144,8 @@ CLI::App* declare_options(CLI::App& weft, OptionTexts& texts) {
   CLI::App* app = weft.add_subcommand(
       "sparse-bench", "Measures and verifies the sparse allreduce: words, times and selection");
   app->add_flag("--check", texts.checks,
-                "instead: verify calls of every algorithm, exchange and type");
-  app->add_flag("--trace", texts.traces, "instead: print what each call did");
+                "verify calls of every algorithm, exchange and type; measure nothing");
+  app->add_flag("--trace", texts.traces, "print what each call did; measure nothing");
   app->add_option("--tables", texts.tables, "words, times, selection, or all (default all)")
       ->type_name("LIST");
   app->add_option("--algorithm", texts.algorithms, "algorithms such as topkA,oktopk (default all)")

@@ -140,7 +140,7 @@ int SparseBench::run(const Comm& world) const {
   if (!options_.json.empty()) {
     app::write_file(world, options_.json, json_text(facts, options_, raw, results));
   }
-  if (failures > 0) print(world, "# {} rows FAILED\n", failures);
+  if (failures > 0) print(world, "# FAILED rows: {}\n", failures);
   return failures == 0 ? 0 : failure_code;
 }
 
