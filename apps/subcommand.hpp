@@ -30,5 +30,6 @@ std::unique_ptr<Subcommand> make_bench();
 std::unique_ptr<Subcommand> make_demo();
 std::unique_ptr<Subcommand> make_info();
 std::unique_ptr<Subcommand> make_selftest();
+std::unique_ptr<Subcommand> make_sparse_bench();
 
 }  // namespace weft::app

@@ -21,6 +21,7 @@ constexpr Maker makers[] = {
     make_info,
     make_bench,
     make_selftest,
+    make_sparse_bench,
 };
 
 struct Choice {

@@ -1,12 +1,8 @@
 // Selection of gradient elements on one rank with error feedback, against what a program without it
-// would call. Uses internal headers: the selection alone is not public.
-
-#include <weft/comm/comm.hpp>
-#include <weft/sparse_allreduce/sparse_allreduce.hpp>
+// would call.
 
 #include "report.hpp"
-#include "sparse_allreduce/selectors.hpp"
-#include "sparse_allreduce/sparse_engine.hpp"
+#include "sparse_bench/repeated_selection.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,36 +26,6 @@ std::vector<float> random_gradient() {
   for (float& x : gradient) x = normal(engine);
   return gradient;
 }
-
-/// Selects again and again from residual + gradient.
-class Selection {
- public:
-  Selection(const char* selector, const std::vector<float>& gradient)
-      : context_(Comm::self(), n, options()), selector_(detail::find_selector(selector)) {
-    context_.types = detail::pair_types(n, context_.options);
-    detail::allocate(context_);
-    context_.gradient = gradient;
-    context_.k = detail::selected_elements(n, density);
-  }
-  void run() {
-    selector_.select(context_);
-    ++context_.state.calls;
-  }
-  index_t selected() const { return context_.picked.count; }
-
- private:
-  static SparseOptions options() {
-    SparseOptions options;
-    options.density = density;
-    options.oktopk.local_period = index_t{1} << 40;  // after the first call, thresholds are reused
-    // The same work, but with the same elements to select in every call.
-    options.error_feedback = false;
-    return options;
-  }
-
-  detail::SparseContext context_;
-  const detail::SparseSelector& selector_;
-};
 
 /// The k largest of |residual + gradient| by the standard library.
 struct NthElement {
@@ -93,21 +59,20 @@ int main(int argc, char** argv) {
   bench::use_threads(2);
   const std::vector<float> gradient = random_gradient();
   {
-    Selection exact("exact", gradient);
+    sparse_bench::RepeatedSelection exact("exact", gradient, density);
     NthElement standard;
     report.add("exact", "std::nth_element of (value, index)",
                bench::compare(
                    5, 1, [&] { exact.run(); }, [&] { standard.run(gradient); }),
                1.0 / 5);
   }
-  Selection reused("reused", gradient);
+  sparse_bench::RepeatedSelection reused("reused", gradient, density);
   reused.run();
   std::vector<float> target(n, 1.0F);
   report.add("reused threshold", "triad over the same bytes",
              bench::compare(
                  21, 1, [&] { reused.run(); }, [&] { triad(gradient, target); }),
              1.0 / 0.8);
-  report.add_count("selected by the reused threshold / k",
-                   static_cast<double>(reused.selected()) / (density * static_cast<double>(n)), 2);
+  report.add_count("selected by the reused threshold / k", reused.selected(), 2);
   return EXIT_SUCCESS;
 }

@@ -10,8 +10,7 @@
 
 #include "report.hpp"
 #include "sparse_allreduce/exchange.hpp"
-#include "sparse_allreduce/selectors.hpp"
-#include "sparse_allreduce/sparse_engine.hpp"
+#include "sparse_bench/repeated_selection.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -44,39 +43,21 @@ Buffer<float> on_gpu(const std::vector<float>& values) {
 
 void wait() { Stream::current(gpu()).synchronize(); }
 
-/// Accumulates, selects and packs again and again.
+/// Selects and packs again and again.
 class Selection {
  public:
-  Selection(const char* selector, index_t n, Buffer<float>& gradient)
-      : context_(Comm::self(), n, options()), selector_(detail::find_selector(selector)) {
-    context_.types = detail::pair_types(n, context_.options);
-    detail::allocate(context_);
-    context_.gradient = gradient;
-    context_.k = detail::selected_elements(n, density);
-  }
+  Selection(const char* selector, Buffer<float>& gradient)
+      : selection_(selector, gradient, density) {}
+
   void run() {
-    selector_.select(context_);
-    detail::pack_picked(context_);
-    ++context_.state.calls;
+    selection_.run();
+    detail::pack_picked(selection_.context());
     wait();
   }
-  double selected() const {
-    return static_cast<double>(context_.picked.count) / static_cast<double>(context_.k);
-  }
+  double selected() const { return selection_.selected(); }
 
  private:
-  static SparseOptions options() {
-    SparseOptions options;
-    options.density = density;
-    options.device = gpu();
-    options.oktopk.local_period = index_t{1} << 40;  // after the first call, thresholds are reused
-    // The same work, but with the same elements to select in every call.
-    options.error_feedback = false;
-    return options;
-  }
-
-  detail::SparseContext context_;
-  const detail::SparseSelector& selector_;
+  sparse_bench::RepeatedSelection selection_;
 };
 
 /// Seconds of one selection by torch, or 0.
@@ -101,7 +82,7 @@ void compare_selections(bench::Report& report, const std::string& program, bool 
   const double torch = torch_seconds(program, n);
   if (torch <= 0) fmt::print("torch: not measured; it needs the Python package torch\n");
   const auto add = [&](const char* selector, double copy_bar, double torch_bar) {
-    Selection selection(selector, n, gradient);
+    Selection selection(selector, gradient);
     selection.run();
     const auto times = bench::compare(
         11, 5, [&] { selection.run(); }, copy);

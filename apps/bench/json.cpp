@@ -1,5 +1,7 @@
 #include "bench/json.hpp"
 
+#include "bench/world_json.hpp"
+
 #include <nlohmann/json.hpp>
 
 namespace weft::bench {
@@ -39,36 +41,18 @@ Json row_json(const Row& row) {
   return json;
 }
 
-Json ranks_json(const World& world) {
-  Json ranks = Json::array();
-  for (const RankFacts& rank : world.ranks) {
-    ranks.push_back({{"host", rank.host},
-                     {"pid", rank.pid},
-                     {"device", rank.device},
-                     {"device_name", rank.device_name},
-                     {"device_id", rank.device_id}});
-  }
-  return ranks;
-}
-
 }  // namespace
 
 std::string json_text(const World& world, const Options& options, const Comparison& comparison,
                       const std::vector<Row>& rows, const Summary& summary) {
-  Json json = {{"weft", world.version},
-               {"date", world.date},
-               {"collective", options.what->name},
-               {"transport", world.transport},
-               {"route", {{"name", world.route.name}, {"reason", world.route.reason}}},
-               {"ranks", ranks_json(world)},
-               {"devices", world.sharing},
-               {"warnings", world.warnings},
-               {"times", "average over the calls, largest over the ranks"},
-               {"iters", maybe(options.iters)},
-               {"warmup", options.warmup},
-               {"checks", options.checks},
-               {"graph", options.graph},
-               {"compared_with", comparison.name.empty() ? Json() : Json(comparison.name)}};
+  Json json = world_json(world);
+  json["collective"] = options.what->name;
+  json["times"] = "average over the calls, largest over the ranks";
+  json["iters"] = maybe(options.iters);
+  json["warmup"] = options.warmup;
+  json["checks"] = options.checks;
+  json["graph"] = options.graph;
+  json["compared_with"] = comparison.name.empty() ? Json() : Json(comparison.name);
   if (options.skew_us > 0) json["skew_us"] = options.skew_us;
   if (options.misalign > 0) json["misalign"] = options.misalign;
   json["rows"] = Json::array();

@@ -48,16 +48,7 @@ std::string columns_text(bool compares, bool has_algorithm) {
 std::string header_text(const World& world, const Options& options, const Comparison& comparison) {
   std::string text = fmt::format("# weft {} bench {}\n", world.version,
                                  options.tunes ? "tune" : options.what->name);
-  text += fmt::format("# transport: {}\n", world.transport);
-  text += fmt::format("# route: {} ({})\n", world.route.name, world.route.reason);
-  text += fmt::format("# ranks: {}\n", world.ranks.size());
-  for (std::size_t rank = 0; rank < world.ranks.size(); ++rank) {
-    const RankFacts& facts = world.ranks[rank];
-    text += fmt::format("#   rank {} on {}, pid {}, {}: {}\n", rank, facts.host, facts.pid,
-                        facts.device, facts.device_name);
-  }
-  text += fmt::format("# devices: {}\n", world.sharing);
-  for (const std::string& warning : world.warnings) text += fmt::format("# warning: {}\n", warning);
+  text += world_text(world);
   if (options.graph > 0) text += fmt::format("# calls per graph: {}\n", options.graph);
   if (options.compares) {
     text += comparison.name.empty()

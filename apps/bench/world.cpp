@@ -108,4 +108,18 @@ World describe_world(const Comm& world) {
   return facts;
 }
 
+std::string world_text(const World& world) {
+  std::string text = fmt::format("# transport: {}\n", world.transport);
+  text += fmt::format("# route: {} ({})\n", world.route.name, world.route.reason);
+  text += fmt::format("# ranks: {}\n", world.ranks.size());
+  for (std::size_t rank = 0; rank < world.ranks.size(); ++rank) {
+    const RankFacts& facts = world.ranks[rank];
+    text += fmt::format("#   rank {} on {}, pid {}, {}: {}\n", rank, facts.host, facts.pid,
+                        facts.device, facts.device_name);
+  }
+  text += fmt::format("# devices: {}\n", world.sharing);
+  for (const std::string& warning : world.warnings) text += fmt::format("# warning: {}\n", warning);
+  return text;
+}
+
 }  // namespace weft::bench

@@ -2,6 +2,7 @@
 
 #include <weft/comm/comm.hpp>
 
+#include <string>
 #include <vector>
 
 namespace weft::bench {
@@ -30,6 +31,9 @@ struct World {
 
 /// Collective; the same on all ranks.
 World describe_world(const Comm& world);
+
+/// Lines of a header: transport, route, ranks, devices and warnings.
+std::string world_text(const World& world);
 
 /// A text such as "3 ranks share 2 GPUs".
 std::string sharing_text(const std::vector<RankFacts>& ranks, DeviceKind kind);
