@@ -2,14 +2,18 @@
 // replaced operator new count allocations.
 
 #include <weft/op/algebra/blocks.hpp>
+#include <weft/op/basic/cast.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/diagonal.hpp>
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/pad.hpp>
 #include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/relabel.hpp>
+#include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/restriction.hpp>
 #include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/to_device.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
@@ -75,6 +79,10 @@ void for_each_operator(const Layout& layout, F f) {
   f(laplacian<T>(layout));
   f(gradient<T>(layout));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
+  f(reshape<T>(layout, Layout::scatter(comm, {5, 6}, 1).on(layout.device())));
+  f(cast<double, T>(layout));
+  f(cast<T>(layout));
+  f(to_device<T>(layout, other_device()));
   f(T{1, 2} * (A * A + pow(A, 3)) - adjoint(A));
   f(transpose(A));
   f(T{0, 1} * conjugation<T>(layout));
@@ -107,6 +115,9 @@ TEST(Messages, local_operators_send_none) {
       expect_calls(transpose_axes<T>(layout, {1, 0}), 0, 0);
       expect_calls(real_part<T>(layout), 0, 0);
       expect_calls(conjugation<T>(layout), 0, 0);
+      expect_calls(cast<float, T>(layout), 0, 0);
+      expect_calls(to_device<T>(layout, Device::cpu()), 0, 0);
+      expect_calls(relabel<T>(layout, layout), 0, 0);
       expect_calls(2 * A * A - adjoint(A), 0, 0);
       expect_calls(transpose(A), 0, 0);
       expect_calls(vstack({A, A}), 0, 0);
@@ -143,6 +154,24 @@ TEST(Messages, redistribution_needs_one_call_or_none) {
     expect_calls(redistribute<double>(Layout::replicated(comm, {8, 8}), rows), 0, one);
     expect_calls(redistribute<double>(rows, rows), 0, 0);
     expect_calls(transpose_axes<double>(rows, {1, 0}, {.range = rows}), one, one);
+  });
+}
+
+TEST(Messages, reshape_needs_one_call_or_none) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const int ranks = comm.size();
+    const Layout rows = Layout::scatter(comm, {2 * ranks, 6});
+    const Layout columns = Layout::scatter(comm, {3, 4 * ranks}, 1);
+    expect_calls(reshape<double>(rows, Layout::scatter(comm, {2 * ranks, 3, 2})), 0, 0);
+    expect_calls(reshape<double>(rows, Layout::scatter(comm, {12 * ranks})), 0, 0);
+    expect_calls(reshape<double>(rows, columns), one, one);
+    expect_calls(reshape<double>(Layout::bricks(comm, {2 * ranks, 6}), columns), one, one);
+    expect_calls(reshape<double>(Layout::replicated(comm, {2 * ranks, 6}), columns), 0, one);
+    // Parts are cut alike along an axis that is divided.
+    expect_calls(reshape<double>(columns, Layout::scatter(comm, {3, 2 * ranks, 2}, 1)), 0, 0);
+    expect_calls(relabel<double>(rows, columns), 0, 0);
   });
 }
 

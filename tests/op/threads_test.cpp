@@ -103,6 +103,9 @@ TEST_F(Threads, share_elementwise_operators) {
                   halo<double>(layout, std::vector<AxisPadding>(
                                            static_cast<std::size_t>(shape.ndim()), {2, 1})));
     expect_shared("real_part", real_part<C>(layout));
+    expect_shared("cast", cast<float>(layout));
+    expect_shared("cast", cast<std::complex<float>, double>(layout));
+    expect_shared("relabel", relabel<double>(layout, Layout::local({layout.count()})));
     expect_shared("conjugation", conjugation<C>(layout));
   }
   for (const Shape& shape : {line, plane, few, thin}) {
@@ -111,6 +114,7 @@ TEST_F(Threads, share_elementwise_operators) {
                     sum_along<double>(Layout::local(shape), {.axis = axis}));
     }
   }
+  expect_shared("reshape", reshape<double>(Layout::local(plane), Layout::local({512, 2048})));
   expect_shared("transpose_axes", transpose_axes<double>(Layout::local(plane), {1, 0}));
   expect_shared("transpose_axes", transpose_axes<double>(Layout::local(volume), {2, 0, 1}));
 }
