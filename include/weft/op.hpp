@@ -4,6 +4,8 @@
 
 #include <weft/op/algebra/blocks.hpp>
 #include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/algebra/kronecker.hpp>
+#include <weft/op/algebra/memoize.hpp>
 #include <weft/op/algebra/operator_algebra.hpp>
 #include <weft/op/basic/cast.hpp>
 #include <weft/op/basic/complex_parts.hpp>
