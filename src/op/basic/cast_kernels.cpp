@@ -16,13 +16,16 @@ WEFT_FUNCTION U cast_to(T x) {
   }
 }
 
+template <class Device, class T, class U, class Update>
+void cast_each(Device device, index_t n, const T* x, U* y, Update update) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { update(cast_to<U>(x[i]), y[i]); });
+}
+
 }  // namespace
 
 template <class Device, class T, class U>
 void axpby_cast(Device device, index_t n, U alpha, const T* x, U beta, U* y) {
-  with_update(alpha, beta, [&](auto update) {
-    for_each(device, n, [=] WEFT_KERNEL(index_t i) { update(cast_to<U>(x[i]), y[i]); });
-  });
+  with_update(alpha, beta, [&](auto update) { cast_each(device, n, x, y, update); });
 }
 
 #define INSTANTIATE(T, U) template void axpby_cast(WEFT_THIS_DEVICE, index_t, U, const T*, U, U*);
