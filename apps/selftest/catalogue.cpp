@@ -58,6 +58,12 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   }
   add("redistribute",
       redistribute<T>(layout, Layout::scatter(comm, shape, std::min(1, last)).on(layout.device())));
+  add("reshape", reshape<T>(layout, Layout::scatter(comm, {shape.count()}).on(layout.device())));
+  add("relabel", relabel<T>(Layout::scatter(comm, {3, 2 * comm.size()}, 1).on(layout.device()),
+                            Layout::scatter(comm, {6 * comm.size()}).on(layout.device())));
+  add("cast", cast<T>(layout));
+  const bool on_host = layout.device().host_accessible();
+  add("to_device", to_device<T>(layout, on_host ? Device::debug() : Device::cpu()));
   add("real_part", real_part<T>(layout));
   add("imag_part", imag_part<T>(layout));
   add("conjugation", conjugation<T>(layout));
@@ -110,11 +116,15 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("scaled transpose", scaled(3, transpose(scaling)));
   add("conj, pow", pow(conj(scaling), 2));
   add("block", block({{scaling, identity<T>(layout)}, {zero<T>(layout, layout), scaling}}));
+  add("memoize", memoize(scaling));
   add("vstack", vstack({scaling, identity<T>(layout)}));
   add("hstack", hstack({scaling, identity<T>(layout)}));
   add("block_diag", block_diag({scaling, identity<T>(layout)}));
   const Layout local = Layout::local({5 + comm.rank()}).on(layout.device());
   const Layout model = Layout::local({5}).on(layout.device());
+  const auto difference = first_derivative<T>(Layout::local({6}).on(layout.device()));
+  add("kronecker", kronecker(difference, difference));
+  add("kronecker over ranks", kronecker(difference, difference, {.over = comm}));
   add("block_diag over ranks", block_diag(comm, std::vector{identity<T>(local)}));
   add("vstack over ranks", vstack(comm, std::vector{3 * identity<T>(model)}));
   return entries;

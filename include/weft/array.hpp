@@ -14,3 +14,5 @@
 #include <weft/array/random.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
+#include <weft/array/reshape.hpp>
+#include <weft/array/roll.hpp>

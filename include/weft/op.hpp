@@ -4,15 +4,21 @@
 
 #include <weft/op/algebra/blocks.hpp>
 #include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/algebra/kronecker.hpp>
+#include <weft/op/algebra/memoize.hpp>
 #include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/basic/cast.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/diagonal.hpp>
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/pad.hpp>
 #include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/relabel.hpp>
+#include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/restriction.hpp>
 #include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/to_device.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/convolution/convolve1d.hpp>

@@ -24,6 +24,13 @@ void scale(Coefficient<T> a, const ArrayView<T>& x) {
 }
 
 template <Scalar T>
+void add(Coefficient<T> a, const ArrayView<T>& x) {
+  dispatch(x.device(), [&](auto device) {
+    kernels::add(device, x.local_count(), kernel_value(a.value), kernel_cast(x.data()));
+  });
+}
+
+template <Scalar T>
 void axpy(Coefficient<T> a, const ConstArrayView<T>& x, const detail::Output<T>& y) {
   detail::require_equal(x.layout(), y.layout(), "axpy");
   dispatch(y.device(), [&](auto device) {
@@ -105,6 +112,7 @@ DistributedArray<U> astype(const ConstArrayView<T>& x) {
 #define INSTANTIATE(T)                                                                  \
   template void copy<T>(const ConstArrayView<T>&, const ArrayView<T>&);                 \
   template void scale<T>(Coefficient<T>, const ArrayView<T>&);                          \
+  template void add<T>(Coefficient<T>, const ArrayView<T>&);                            \
   template void axpy<T>(Coefficient<T>, const ConstArrayView<T>&, const ArrayView<T>&); \
   template void axpby<T>(Coefficient<T>, const ConstArrayView<T>&, Coefficient<T>,      \
                          const ArrayView<T>&);                                          \

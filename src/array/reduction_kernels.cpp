@@ -129,6 +129,15 @@ void hash(Device device, index_t n, const T* x, std::uint64_t* out) {
 }
 
 template <class Device, class T>
+void count_different_words(Device device, index_t n, const T* x, const T* y, std::int64_t* out) {
+  const auto* first = reinterpret_cast<const std::uint32_t*>(x);
+  const auto* second = reinterpret_cast<const std::uint32_t*>(y);
+  reduce_into(
+      device, n * index_t{sizeof(T) / 4}, std::int64_t{0},
+      [=] WEFT_KERNEL(index_t i) { return std::int64_t{first[i] != second[i]}; }, Add{}, out);
+}
+
+template <class Device, class T>
 void norm_terms(Device device, index_t n, const T* x, NormTerm term, double power, double scale,
                 double* out) {
   const auto magnitude_at = [=] WEFT_KERNEL(index_t i) { return wide_abs(x[i]); };
@@ -264,6 +273,8 @@ template void from_ordered_bits(WEFT_THIS_DEVICE, index_t, double*);
   template void axpy_dot(WEFT_THIS_DEVICE, index_t, T, const T*, T*, const T*, SumOf<T>*);        \
   template void sum(WEFT_THIS_DEVICE, index_t, const T*, SumOf<T>*);                              \
   template void hash(WEFT_THIS_DEVICE, index_t, const T*, std::uint64_t*);                        \
+  template void count_different_words(WEFT_THIS_DEVICE, index_t, const T*, const T*,              \
+                                      std::int64_t*);                                             \
   template void norm_terms(WEFT_THIS_DEVICE, index_t, const T*, NormTerm, double, double,         \
                            double*);                                                              \
   template void norm_terms_along(WEFT_THIS_DEVICE, index_t, index_t, index_t, const T*, NormTerm, \

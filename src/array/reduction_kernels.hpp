@@ -31,6 +31,9 @@ void max(Device device, index_t n, const T* x, T* out);
 /// A hash of all bits that does not depend on the order in which threads run.
 template <class Device, class T>
 void hash(Device device, index_t n, const T* x, std::uint64_t* out);
+/// The number of 32-bit words in which x and y differ.
+template <class Device, class T>
+void count_different_words(Device device, index_t n, const T* x, const T* y, std::int64_t* out);
 
 /// The terms of a norm: summed, or reduced to the largest or smallest.
 enum class NormTerm : std::uint8_t { nonzero, magnitude, square, power, largest, smallest };

@@ -1,13 +1,13 @@
-#include <weft/array/array_view.hpp>
+#include <weft/array/reshape.hpp>
 
-#include <weft/array/distributed_array.hpp>
+#include <weft/array/arithmetic.hpp>
 #include <weft/array/layout_transforms.hpp>
 #include <weft/core/error.hpp>
-#include <weft/kernel/complex.hpp>
-#include <weft/kernel/dispatch.hpp>
 
-#include "array/vector_kernels.hpp"
+#include "array/plan_agreement.hpp"
+#include "array/reshape_plan.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -32,58 +32,177 @@ std::vector<index_t> flat_splits(const Layout& layout) {
   return splits;
 }
 
-std::vector<index_t> differences(const std::vector<index_t>& splits) {
+/// The layout of a reshaped array, cut along its first axis: between the same elements if they are
+/// at the ends of rows, and evenly otherwise.
+Layout reshaped_layout(const Layout& from, const Shape& to) {
+  if (from.is_replicated()) return replicated_like(from, to);
+  require(to.ndim() > 0,
+          "reshape: an array without axes cannot be cut; the layout must be replicated");
+  require(!from.is_within_groups(),
+          "reshape: {} is cut within groups of ranks, which is not supported; redistribute() it to "
+          "a layout of all ranks first",
+          to_string(from));
+  std::vector<index_t> splits = flat_splits(from);
+  if (splits.empty()) splits = flat_splits(Layout::scatter(from.comm(), from.shape()));
+
+  const index_t row = to.count(1, to.ndim());
   std::vector<index_t> extents;
-  for (std::size_t i = 1; i < splits.size(); ++i) extents.push_back(splits[i] - splits[i - 1]);
-  return extents;
+  for (std::size_t i = 1; i < splits.size() && row > 0; ++i) {
+    if (splits[i] % row != 0) break;
+    extents.push_back((splits[i] - splits[i - 1]) / row);
+  }
+  const bool is_aligned = extents.size() + 1 == splits.size();
+  return (is_aligned ? Layout::scatter(from.comm(), to, 0, extents)
+                     : Layout::scatter(from.comm(), to))
+      .on(from.device());
 }
 
-/// The elements of this rank, in the same order, in another layout.
-template <Scalar T>
-DistributedArray<T> reinterpreted(const ConstArrayView<T>& x, const Layout& layout) {
-  DistributedArray<T> result(layout, uninitialized);
-  dispatch(layout.device(), [&](auto device) {
-    kernels::copy(device, x.local_count(), kernel_cast(x.data()), kernel_cast(result.data()));
-  });
+/// The distinct steps by which a box is traversed in the row-major order of the global array, from
+/// the slowest to the fastest, with the number of elements of each. Two boxes have equal traversals
+/// if they contain elements at the same positions of that order.
+struct Traversal {
+  index_t count = 0;
+  index_t first = 0;
+  std::vector<std::pair<index_t, index_t>> steps = {};  // count and step
+  friend bool operator==(const Traversal&, const Traversal&) = default;
+};
+
+Traversal traversal(const Box& box, const Shape& shape) {
+  Traversal result;
+  result.count = box.shape.count();
+  if (result.count == 0) return result;
+  result.first = linear(shape, box.offset);
+  for (int axis = 0; axis < shape.ndim(); ++axis) {
+    const index_t count = box.shape[axis];
+    const index_t step = shape.count(axis + 1, shape.ndim());
+    if (count == 1) continue;
+    const bool continues = !result.steps.empty() && result.steps.back().second == count * step;
+    if (continues) {
+      result.steps.back() = {result.steps.back().first * count, step};
+    } else {
+      result.steps.emplace_back(count, step);
+    }
+  }
   return result;
 }
 
+/// y = the elements of x in row-major order. Callers have compared the layouts between ranks.
+template <Scalar T>
+void copy_reshaped(const ConstArrayView<T>& x, const detail::Output<T>& y) {
+  if (reshapes_in_place(x.layout(), y.layout())) {
+    return copy(ConstArrayView<T>(y.layout(), x.data(), x.local_count()), y);
+  }
+  detail::reshape_plan<T>(x.layout(), y.layout()).run(x, y, T{1}, T{});
+}
+
+void require_same_comm(const char* who, const Layout& a, const Layout& b) {
+  require(a.comm() == b.comm(), "{}: the layouts are on different communicators", who);
+}
+
+/// A handle that keeps the memory of a view alive, as far as the view does.
+template <class View>
+std::shared_ptr<void> handle_of(const View& x) {
+  return std::make_shared<View>(x);
+}
+
 }  // namespace
+
+void detail::agree_on_reshape(const Layout& from, const Layout& to, DType dtype) {
+  require_same_comm("reshape", from, to);
+  agree_on_plan("reshape", {&from, &to}, dtype);
+  check_reshape(from, to);
+}
+
+void detail::check_reshape(const Layout& from, const Layout& to) {
+  require_same_comm("reshape", from, to);
+  require(!from.is_stack() && !to.is_stack(),
+          "reshape: from {} to {}; the elements of a stack have no order. Reshape its parts",
+          to_string(from), to_string(to));
+  require(from.device() == to.device(),
+          "reshape: from {} to {}; both layouts must be on one device", to_string(from.device()),
+          to_string(to.device()));
+  require(from.count() == to.count(), "reshape: {} has {} elements, but {} has {}",
+          to_string(from.shape()), from.count(), to_string(to.shape()), to.count());
+}
+
+void detail::check_relabel(const Layout& from, const Layout& to) {
+  require_same_comm("relabel", from, to);
+  require(from.device() == to.device(),
+          "relabel: from {} to {}; both layouts must be on one device", to_string(from.device()),
+          to_string(to.device()));
+  for (int rank = 0; rank < from.comm().size(); ++rank) {
+    require(from.local_count(rank) == to.local_count(rank),
+            "relabel: rank {} has {} elements of {}, but {} of {}", rank, from.local_count(rank),
+            to_string(from), to.local_count(rank), to_string(to));
+  }
+}
+
+template <Scalar T>
+detail::FlatExchange<T> detail::reshape_plan(const Layout& from, const Layout& to) {
+  return FlatExchange<T>(
+      from, to, [&](int rank) { return flat_runs(from, rank); },
+      [&](int rank) { return flat_runs(to, rank); });
+}
+
+bool reshapes_in_place(const Layout& from, const Layout& to) {
+  detail::check_reshape(from, to);
+  for (int rank = 0; rank < from.comm().size(); ++rank) {
+    if (traversal(from.box(rank), from.shape()) != traversal(to.box(rank), to.shape())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+template <Scalar T>
+ConstArrayView<T> reshape(const ConstArrayView<T>& x, const Layout& to) {
+  detail::agree_on_reshape(x.layout(), to, dtype_of<T>);
+  if (reshapes_in_place(x.layout(), to)) {
+    return ConstArrayView<T>(to, x.data(), x.local_count(), handle_of(x));
+  }
+  DistributedArray<T> result(to, uninitialized);
+  copy_reshaped(x, result);
+  return result;
+}
+
+template <Scalar T>
+ArrayView<T> reshape_in_place(const ArrayView<T>& x, const Layout& to) {
+  require(reshapes_in_place(x.layout(), to),
+          "reshape_in_place: from {} to {}, elements move within or between ranks; use reshape()",
+          to_string(x.layout()), to_string(to));
+  return ArrayView<T>(to, x.data(), x.local_count(), handle_of(x));
+}
+
+template <Scalar T>
+ConstArrayView<T> relabel(const ConstArrayView<T>& x, const Layout& to) {
+  detail::check_relabel(x.layout(), to);
+  return ConstArrayView<T>(to, x.data(), x.local_count(), handle_of(x));
+}
+
+template <Scalar T>
+ArrayView<T> relabel(const ArrayView<T>& x, const Layout& to) {
+  detail::check_relabel(x.layout(), to);
+  return ArrayView<T>(to, x.data(), x.local_count(), handle_of(x));
+}
 
 template <Scalar T>
 DistributedArray<T> ConstArrayView<T>::reshape(const Shape& to) const {
   require(to.count() == shape().count(), "reshape: {} has {} elements, but {} has {}",
           to_string(shape()), shape().count(), to_string(to), to.count());
-  if (layout().is_replicated()) return reinterpreted<T>(*this, replicated_like(layout(), to));
-  require(to.ndim() > 0,
-          "reshape: an array without axes cannot be cut; the layout must be replicated");
-  require(!layout().is_within_groups(),
-          "reshape: {} is cut within groups of ranks, which is not supported; redistribute() it to "
-          "a layout of all ranks first",
-          to_string(layout()));
-  const std::vector<index_t> splits = flat_splits(layout());
-  if (splits.empty())
-    return redistribute(Layout::scatter(comm(), shape()).on(device())).reshape(to);
-
-  const index_t row = to.count(1, to.ndim());
-  bool aligned = row > 0;
-  for (const index_t split : splits) aligned = aligned && split % row == 0;
-  if (aligned) {
-    std::vector<index_t> extents = differences(splits);
-    for (index_t& extent : extents) extent /= row;
-    return reinterpreted<T>(*this, Layout::scatter(comm(), to, 0, extents).on(device()));
-  }
-  // The cuts fall inside of rows: move them in the flat order first.
-  const Shape flat{to.count()};
-  const Layout target = Layout::scatter(comm(), to).on(device());
-  std::vector<index_t> lengths;
-  for (int rank = 0; rank < comm().size(); ++rank) lengths.push_back(target.local_count(rank));
-  const Layout flat_from = Layout::scatter(comm(), flat, 0, differences(splits)).on(device());
-  const Layout flat_to = Layout::scatter(comm(), flat, 0, lengths).on(device());
-  return reinterpreted<T>(reinterpreted<T>(*this, flat_from).redistribute(flat_to), target);
+  const Layout target = reshaped_layout(layout(), to);
+  detail::agree_on_reshape(layout(), target, dtype_of<T>);
+  DistributedArray<T> result(target, uninitialized);
+  copy_reshaped(*this, result);
+  return result;
 }
 
-#define INSTANTIATE(T) template DistributedArray<T> ConstArrayView<T>::reshape(const Shape&) const;
+#define INSTANTIATE(T)                                                                    \
+  template detail::FlatExchange<T> detail::reshape_plan<T>(const Layout&, const Layout&); \
+  template ConstArrayView<T> reshape(const ConstArrayView<T>&, const Layout&);            \
+  template ArrayView<T> reshape_in_place(const ArrayView<T>&, const Layout&);             \
+  template ConstArrayView<T> relabel(const ConstArrayView<T>&, const Layout&);            \
+  template ArrayView<T> relabel(const ArrayView<T>&, const Layout&);                      \
+  template DistributedArray<T> ConstArrayView<T>::reshape(const Shape&) const;
 WEFT_FOR_EACH_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -42,6 +42,12 @@ void scale(Device device, index_t n, T a, T* x) {
 }
 
 template <class Device, class T>
+void add(Device device, index_t n, T a, T* x) {
+  transform(
+      device, n, x, [=] WEFT_KERNEL(T each) { return each + a; }, x);
+}
+
+template <class Device, class T>
 void axpy(Device device, index_t n, T a, const T* x, T* y) {
   transform(
       device, n, y, [=] WEFT_KERNEL(T x_i, T y_i) { return y_i + a * x_i; }, x, y);
@@ -94,6 +100,7 @@ void convert(Device device, index_t n, const T* x, U* y) {
   template void fill(WEFT_THIS_DEVICE, index_t, T, T*);                     \
   template void copy(WEFT_THIS_DEVICE, index_t, const T*, T*);              \
   template void scale(WEFT_THIS_DEVICE, index_t, T, T*);                    \
+  template void add(WEFT_THIS_DEVICE, index_t, T, T*);                      \
   template void axpy(WEFT_THIS_DEVICE, index_t, T, const T*, T*);           \
   template void axpby(WEFT_THIS_DEVICE, index_t, T, const T*, T, T*);       \
   template void multiply(WEFT_THIS_DEVICE, index_t, const T*, T*);          \

@@ -15,6 +15,8 @@ void copy(Device device, index_t n, const T* x, T* y);
 template <class Device, class T>
 void scale(Device device, index_t n, T a, T* x);
 template <class Device, class T>
+void add(Device device, index_t n, T a, T* x);
+template <class Device, class T>
 void axpy(Device device, index_t n, T a, const T* x, T* y);
 template <class Device, class T>
 void axpby(Device device, index_t n, T a, const T* x, T b, T* y);

@@ -58,6 +58,7 @@ DenseMatrix<R> todense(const LinearOperator<D, R>& a) {
 
 #define INSTANTIATE(D, R) template DenseMatrix<R> todense(const LinearOperator<D, R>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -73,7 +73,8 @@ DotTestResult dot_test(const LinearOperator<D, R>& a, const DotTestOptions& opti
     result.forward.imag(0);
     result.adjoint.imag(0);
   }
-  constexpr double epsilon = std::numeric_limits<Real<R>>::epsilon();
+  constexpr double epsilon = std::max<double>(std::numeric_limits<Real<D>>::epsilon(),
+                                              std::numeric_limits<Real<R>>::epsilon());
   result.tolerance = options.tolerance > 0 ? options.tolerance : 100 * epsilon;
   double scale = std::max(norm(ax) * norm(y), norm(x) * norm(ahy));
   const double difference = std::abs(result.forward - result.adjoint);
@@ -94,6 +95,7 @@ DotTestResult dot_test(const LinearOperator<D, R>& a, const DotTestOptions& opti
 #define INSTANTIATE(D, R) \
   template DotTestResult dot_test(const LinearOperator<D, R>&, const DotTestOptions&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

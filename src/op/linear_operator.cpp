@@ -137,6 +137,7 @@ std::string LinearOperator<D, R>::describe() const {
   template class OperatorNode<D, R>; \
   template class LinearOperator<D, R>;
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -7,6 +7,8 @@
 #include <weft/array/layout_transforms.hpp>
 #include <weft/array/redistribute.hpp>
 #include <weft/array/reductions.hpp>
+#include <weft/array/reshape.hpp>
+#include <weft/array/roll.hpp>
 
 #include "support/disagreement.hpp"
 #include "support/ranks.hpp"
@@ -54,6 +56,11 @@ std::vector<std::pair<std::string, PlanningCall>> planning_calls(const Comm& com
              comm.rank() == 0 ? static_cast<std::size_t>(layout.count()) : 0);
          Array::from_root(layout, values, 0);
        }},
+      {"reshape",
+       [=](const Layout& layout) {
+         reshape(Array(layout), Layout::scatter(comm, {layout.count()}));
+       }},
+      {"roll", [](const Layout& layout) { roll(Array(layout), 1, 0); }},
       {"HaloExchange",
        [](const Layout& layout) {
          HaloExchange<double>(layout, {{1, 1}, {1, 1}});

@@ -96,7 +96,9 @@ using CD = DistributedArray<std::complex<double>>;
 static_assert(Addable<F, F> && Addable<D, D> && Addable<CF, CF> && Addable<CD, CD>);
 static_assert(!Addable<F, D> && !Addable<D, F> && !Addable<CF, CD> && !Addable<CD, CF>);
 static_assert(!Addable<D, CD> && !Addable<CD, D> && !Addable<F, CF> && !Addable<CF, F>);
-static_assert(!Addable<D, double> && !Addable<CD, double>);
+static_assert(Addable<D, double> && Addable<D, int> && Addable<CD, double>);
+static_assert(Addable<CD, std::complex<double>> && Addable<F, float>);
+static_assert(!Addable<F, double> && !Addable<D, float> && !Addable<D, std::complex<double>>);
 
 static_assert(Multipliable<F, F> && Multipliable<CD, CD>);
 static_assert(!Multipliable<F, D> && !Multipliable<CD, D> && !Multipliable<D, CD>);
@@ -238,6 +240,30 @@ TEST(Arithmetic, operators) {
     y *= R{4};
     expect(y, [&](T p, T q) { return R{4} * (a * (p * q)); });
     EXPECT_EQ(&(y += x), &y);
+  });
+}
+
+TEST(Arithmetic, numbers_are_added_to_every_element) {
+  for_all_arrays([](auto& x, auto& y) {
+    using T = ScalarOf<decltype(y)>;
+    using R = Real<T>;
+    const T a = number<T>(5, 2);
+    expect(x + a, [&](T p, T) { return p + a; });
+    expect(a + x, [&](T p, T) { return p + a; });
+    expect(x - a, [&](T p, T) { return p - a; });
+    expect(a - x, [&](T p, T) { return a - p; });
+    expect(x + R{4}, [](T p, T) { return p + R{4}; });
+    expect(3 - x, [](T p, T) { return R{3} - p; });
+    expect(x - 3U, [](T p, T) { return p - R{3}; });
+    y += a;
+    expect(y, [&](T, T q) { return q + a; });
+    y -= R{7};
+    expect(y, [&](T, T q) { return q + a - R{7}; });
+    const ArrayView<T> view = y;
+    view -= a;
+    view += 7;
+    expect(y, [](T, T q) { return q; });
+    EXPECT_EQ(&(y += a), &y);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/sum_along.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
@@ -49,6 +50,8 @@ std::vector<std::pair<std::string, Factory>> factories() {
       {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 1}); }},
       {"redistribute",
        [](const Layout& at) { redistribute<double>(at, Layout::scatter(at.comm(), at.shape())); }},
+      {"reshape",
+       [](const Layout& at) { reshape<double>(at, Layout::scatter(at.comm(), {at.count()})); }},
       {"transpose_axes",
        [](const Layout& at) {
          const Layout to = Layout::scatter(at.comm(), {at.shape()[1], at.shape()[0]});

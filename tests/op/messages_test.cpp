@@ -1,15 +1,23 @@
 // Messages and allocations of operators. The communicator counts messages; the memory pool and a
 // replaced operator new count allocations.
 
+#include <weft/array/arithmetic.hpp>
 #include <weft/op/algebra/blocks.hpp>
+#include <weft/op/algebra/function_operator.hpp>
+#include <weft/op/algebra/kronecker.hpp>
+#include <weft/op/algebra/memoize.hpp>
+#include <weft/op/basic/cast.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/diagonal.hpp>
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/pad.hpp>
 #include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/relabel.hpp>
+#include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/restriction.hpp>
 #include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/to_device.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
@@ -75,6 +83,11 @@ void for_each_operator(const Layout& layout, F f) {
   f(laplacian<T>(layout));
   f(gradient<T>(layout));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
+  f(reshape<T>(layout, Layout::scatter(comm, {5, 6}, 1).on(layout.device())));
+  f(cast<double, T>(layout));
+  f(cast<T>(layout));
+  f(to_device<T>(layout, other_device()));
+  f(memoize(A, 2));
   f(T{1, 2} * (A * A + pow(A, 3)) - adjoint(A));
   f(transpose(A));
   f(T{0, 1} * conjugation<T>(layout));
@@ -107,6 +120,9 @@ TEST(Messages, local_operators_send_none) {
       expect_calls(transpose_axes<T>(layout, {1, 0}), 0, 0);
       expect_calls(real_part<T>(layout), 0, 0);
       expect_calls(conjugation<T>(layout), 0, 0);
+      expect_calls(cast<float, T>(layout), 0, 0);
+      expect_calls(to_device<T>(layout, Device::cpu()), 0, 0);
+      expect_calls(relabel<T>(layout, layout), 0, 0);
       expect_calls(2 * A * A - adjoint(A), 0, 0);
       expect_calls(transpose(A), 0, 0);
       expect_calls(vstack({A, A}), 0, 0);
@@ -143,6 +159,74 @@ TEST(Messages, redistribution_needs_one_call_or_none) {
     expect_calls(redistribute<double>(Layout::replicated(comm, {8, 8}), rows), 0, one);
     expect_calls(redistribute<double>(rows, rows), 0, 0);
     expect_calls(transpose_axes<double>(rows, {1, 0}, {.range = rows}), one, one);
+  });
+}
+
+TEST(Messages, reshape_needs_one_call_or_none) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const int ranks = comm.size();
+    const Layout rows = Layout::scatter(comm, {2 * ranks, 6});
+    const Layout columns = Layout::scatter(comm, {3, 4 * ranks}, 1);
+    expect_calls(reshape<double>(rows, Layout::scatter(comm, {2 * ranks, 3, 2})), 0, 0);
+    expect_calls(reshape<double>(rows, Layout::scatter(comm, {12 * ranks})), 0, 0);
+    expect_calls(reshape<double>(rows, columns), one, one);
+    expect_calls(reshape<double>(Layout::bricks(comm, {2 * ranks, 6}), columns), one, one);
+    expect_calls(reshape<double>(Layout::replicated(comm, {2 * ranks, 6}), columns), 0, one);
+    // Parts are cut alike along an axis that is divided.
+    expect_calls(reshape<double>(columns, Layout::scatter(comm, {3, 2 * ranks, 2}, 1)), 0, 0);
+    expect_calls(relabel<double>(rows, columns), 0, 0);
+  });
+}
+
+TEST(Messages, memoize_compares_inputs_in_one_call) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout rows = Layout::scatter(comm, {2 * comm.size(), 6});
+    const auto A = diagonal(make_array<double>(rows));
+    expect_calls(memoize(A), one, one);
+    const auto turned = redistribute<double>(rows, Layout::scatter(comm, rows.shape(), 1));
+    const auto M = memoize(turned);
+    expect_calls(M, 2 * one, 2 * one);
+    const auto x = make_array<double>(rows);
+    auto y = make_array<double>(M.range());
+    EXPECT_EQ(calls_of(comm, [&] { M.forward(x, y); }), one);  // the result is known
+  });
+}
+
+TEST(Messages, kronecker_over_ranks_exchanges_the_matrix_once) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const auto A = diagonal(make_array<double>(Layout::local({2 * comm.size()})));
+    const auto B = diagonal(make_array<double>(Layout::local({3 * comm.size()})));
+    expect_calls(kronecker(A, B), 0, 0);
+    expect_calls(kronecker(A, B, {.over = comm}), one, one);
+  });
+}
+
+// Functions whose updates are all plain need no work arrays.
+TEST(Messages, function_operators_allocate_when_they_need_to) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const Layout layout = Layout::scatter(comm, {6, 5});
+    const auto twice = [](const ConstArrayView<double>& x, const ArrayView<double>& y) {
+      axpby(2, x, 0, y);
+    };
+    const auto x = make_array<double>(layout);
+    auto y = make_array<double>(layout);
+    comm.barrier();
+    const index_t before = memory_stats(Device::cpu()).allocations;
+    comm.barrier();
+    const auto a = function_operator<double>(layout, layout, twice, twice);
+    a.forward(x, y);
+    a.adjoint(x, y);
+    comm.barrier();
+    EXPECT_EQ(memory_stats(Device::cpu()).allocations, before);
+    comm.barrier();
+    expect_allocates_nothing(comm, a);
   });
 }
 
@@ -224,7 +308,17 @@ TEST(Messages, applying_allocates_nothing) {
           Layout::replicated(comm, {6, 5})}) {
       for_each_operator(layout, [&](const auto& a) { expect_allocates_nothing(comm, a); });
     }
+    const Layout rows = Layout::scatter(comm, {6, 5});
+    const auto latest = memoize(diagonal(make_array<double>(rows)), 1);
+    const auto first = make_array<double>(rows, 1);
+    const auto second = make_array<double>(rows, 2);
+    auto y = make_array<double>(rows);
+    expect_no_allocation(comm, [&] {
+      latest.forward(first, y);
+      latest.forward(second, y);
+    });
     const auto mine = some_local_operators<double>(Device::cpu());
+    expect_allocates_nothing(comm, kronecker(mine[0], mine[0], {.over = comm}));
     expect_allocates_nothing(comm, block_diag(comm, mine));
     expect_allocates_nothing(comm, vstack(comm, mine));
     expect_allocates_nothing(comm, hstack(comm, mine));

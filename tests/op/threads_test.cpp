@@ -103,6 +103,9 @@ TEST_F(Threads, share_elementwise_operators) {
                   halo<double>(layout, std::vector<AxisPadding>(
                                            static_cast<std::size_t>(shape.ndim()), {2, 1})));
     expect_shared("real_part", real_part<C>(layout));
+    expect_shared("cast", cast<float>(layout));
+    expect_shared("cast", cast<std::complex<float>, double>(layout));
+    expect_shared("relabel", relabel<double>(layout, Layout::local({layout.count()})));
     expect_shared("conjugation", conjugation<C>(layout));
   }
   for (const Shape& shape : {line, plane, few, thin}) {
@@ -111,6 +114,8 @@ TEST_F(Threads, share_elementwise_operators) {
                     sum_along<double>(Layout::local(shape), {.axis = axis}));
     }
   }
+  expect_shared("reshape", reshape<double>(Layout::local(plane), Layout::local({512, 2048})));
+  expect_shared("memoize", memoize(identity<double>(Layout::local(plane)) * 2));
   expect_shared("transpose_axes", transpose_axes<double>(Layout::local(plane), {1, 0}));
   expect_shared("transpose_axes", transpose_axes<double>(Layout::local(volume), {2, 0, 1}));
 }
@@ -148,6 +153,8 @@ TEST_F(Threads, share_combined_operators) {
   const Layout layout = Layout::local(plane);
   const auto a = diagonal<double>(random_array<double>(layout, 7));
   expect_shared("2 A - A^H A", 2 * a - adjoint(a) * a);
+  const auto filter = first_derivative<double>(Layout::local({1 << 15}));
+  expect_shared("kronecker", kronecker(identity<double>(Layout::local({32})) * 2, filter));
   expect_shared("vstack", vstack({a, identity<double>(layout)}));
 }
 

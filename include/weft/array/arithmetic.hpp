@@ -25,6 +25,13 @@ void axpy(Coefficient<T> a, const ConstArrayView<T>& x, const detail::Output<T>&
 template <Scalar T>
 void axpby(Coefficient<T> a, const ConstArrayView<T>& x, Coefficient<T> b,
            const detail::Output<T>& y);
+/// x += a, for every element
+template <Scalar T>
+void add(Coefficient<T> a, const ArrayView<T>& x);
+template <Scalar T>
+void add(Coefficient<T> a, DistributedArray<T>& x) {
+  add(a, ArrayView<T>(x));
+}
 /// y *= x, element by element
 template <Scalar T>
 void multiply(const ConstArrayView<T>& x, const detail::Output<T>& y);
@@ -61,6 +68,16 @@ const ArrayView<T>& operator*=(const ArrayView<T>& y, const ConstArrayView<T>& x
   return y;
 }
 template <Scalar T, Factor<T> S>
+const ArrayView<T>& operator+=(const ArrayView<T>& y, S a) {
+  add(a, y);
+  return y;
+}
+template <Scalar T, Factor<T> S>
+const ArrayView<T>& operator-=(const ArrayView<T>& y, S a) {
+  add(-Coefficient<T>(a).value, y);
+  return y;
+}
+template <Scalar T, Factor<T> S>
 const ArrayView<T>& operator*=(const ArrayView<T>& y, S a) {
   scale(a, y);
   return y;
@@ -78,6 +95,16 @@ DistributedArray<T>& operator-=(DistributedArray<T>& y, const ConstArrayView<T>&
 template <Scalar T>
 DistributedArray<T>& operator*=(DistributedArray<T>& y, const ConstArrayView<T>& x) {
   multiply(x, y);
+  return y;
+}
+template <Scalar T, Factor<T> S>
+DistributedArray<T>& operator+=(DistributedArray<T>& y, S a) {
+  add(a, y);
+  return y;
+}
+template <Scalar T, Factor<T> S>
+DistributedArray<T>& operator-=(DistributedArray<T>& y, S a) {
+  ArrayView<T>(y) -= a;
   return y;
 }
 template <Scalar T, Factor<T> S>
@@ -116,6 +143,28 @@ DistributedArray<T> operator*(const ConstArrayView<T>& x, S a) {
 template <Scalar T>
 DistributedArray<T> operator-(const ConstArrayView<T>& x) {
   return T{-1} * x;
+}
+template <Scalar T, Factor<T> S>
+DistributedArray<T> operator+(const ConstArrayView<T>& x, S a) {
+  DistributedArray<T> sum(x);
+  sum += a;
+  return sum;
+}
+template <Scalar T, Factor<T> S>
+DistributedArray<T> operator+(S a, const ConstArrayView<T>& x) {
+  return x + a;
+}
+template <Scalar T, Factor<T> S>
+DistributedArray<T> operator-(const ConstArrayView<T>& x, S a) {
+  DistributedArray<T> difference(x);
+  difference -= a;
+  return difference;
+}
+template <Scalar T, Factor<T> S>
+DistributedArray<T> operator-(S a, const ConstArrayView<T>& x) {
+  DistributedArray<T> difference = -x;
+  difference += a;
+  return difference;
 }
 
 }  // namespace weft

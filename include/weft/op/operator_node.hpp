@@ -118,3 +118,15 @@ class OperatorNode : public AnyOperatorNode {
   M(double, std::complex<double>)               \
   M(std::complex<float>, float)                 \
   M(std::complex<double>, double)
+
+/// Expands M(D, R) for the pairs of scalars of different precision. Nodes, their algebra and their
+/// tests are instantiated for these too; blocks, functions and solvers are not.
+#define WEFT_FOR_EACH_MIXED_OPERATOR(M)        \
+  M(float, double)                             \
+  M(double, float)                             \
+  M(std::complex<float>, std::complex<double>) \
+  M(std::complex<double>, std::complex<float>) \
+  M(float, std::complex<double>)               \
+  M(double, std::complex<float>)               \
+  M(std::complex<float>, double)               \
+  M(std::complex<double>, float)

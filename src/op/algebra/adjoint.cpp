@@ -48,6 +48,7 @@ LinearOperator<R, D> transpose(const LinearOperator<D, R>& a) {
   template LinearOperator<R, D> adjoint(const LinearOperator<D, R>&); \
   template LinearOperator<R, D> transpose(const LinearOperator<D, R>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -66,6 +66,7 @@ LinearOperator<D, R> conj(const LinearOperator<D, R>& a) {
 
 #define INSTANTIATE(D, R) template LinearOperator<D, R> conj(const LinearOperator<D, R>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -4,6 +4,8 @@
 
 #include "op/scaling.hpp"
 
+#include <optional>
+
 namespace weft {
 namespace {
 
@@ -16,9 +18,7 @@ class FunctionOperator final : public OperatorNode<D, R> {
                    OperatorFunction<R, D> adjoint, const std::string& name)
       : OperatorNode<D, R>(name, domain, range),
         forward_(std::move(forward)),
-        adjoint_(std::move(adjoint)),
-        domain_scratch_(domain, uninitialized),
-        range_scratch_(range, uninitialized) {}
+        adjoint_(std::move(adjoint)) {}
 
   void forward(const ConstArrayView<D>& x, const ArrayView<R>& y, Update<R> update) const override {
     apply(forward_, x, y, range_scratch_, update);
@@ -35,16 +35,19 @@ class FunctionOperator final : public OperatorNode<D, R> {
  private:
   template <Scalar T, Scalar U>
   static void apply(const OperatorFunction<T, U>& function, const ConstArrayView<T>& in,
-                    const ArrayView<U>& out, DistributedArray<U>& scratch, Update<U> update) {
+                    const ArrayView<U>& out, std::optional<DistributedArray<U>>& scratch,
+                    Update<U> update) {
     if (update.is_plain()) return function(in, out);
-    function(in, scratch);
-    detail::apply_update<U>(scratch, out, update);
+    if (!scratch) scratch.emplace(out.layout(), uninitialized);
+    function(in, *scratch);
+    detail::apply_update<U>(*scratch, out, update);
   }
 
   OperatorFunction<D, R> forward_;
   OperatorFunction<R, D> adjoint_;
-  mutable DistributedArray<D> domain_scratch_;
-  mutable DistributedArray<R> range_scratch_;
+  // Taken by the first update that is not plain: many functions never see one.
+  mutable std::optional<DistributedArray<D>> domain_scratch_;
+  mutable std::optional<DistributedArray<R>> range_scratch_;
 };
 
 }  // namespace

@@ -54,18 +54,14 @@ LinearOperator<D, R> operator*(const LinearOperator<E, R>& a, const LinearOperat
 
 #define INSTANTIATE(D, E, R) \
   template LinearOperator<D, R> operator*(const LinearOperator<E, R>&, const LinearOperator<D, E>&);
-#define INSTANTIATE_PRECISION(F)                   \
-  INSTANTIATE(F, F, F)                             \
-  INSTANTIATE(F, F, std::complex<F>)               \
-  INSTANTIATE(F, std::complex<F>, F)               \
-  INSTANTIATE(F, std::complex<F>, std::complex<F>) \
-  INSTANTIATE(std::complex<F>, F, F)               \
-  INSTANTIATE(std::complex<F>, F, std::complex<F>) \
-  INSTANTIATE(std::complex<F>, std::complex<F>, F) \
-  INSTANTIATE(std::complex<F>, std::complex<F>, std::complex<F>)
-INSTANTIATE_PRECISION(float)
-INSTANTIATE_PRECISION(double)
-#undef INSTANTIATE_PRECISION
+#define INSTANTIATE_RANGES(D, E)         \
+  INSTANTIATE(D, E, float)               \
+  INSTANTIATE(D, E, double)              \
+  INSTANTIATE(D, E, std::complex<float>) \
+  INSTANTIATE(D, E, std::complex<double>)
+WEFT_FOR_EACH_OPERATOR(INSTANTIATE_RANGES)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE_RANGES)
+#undef INSTANTIATE_RANGES
 #undef INSTANTIATE
 
 }  // namespace weft

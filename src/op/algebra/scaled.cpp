@@ -43,14 +43,14 @@ class Scaled final : public OperatorNode<D, R> {
       axpby(detail::conj_of(factor_), y, 0, *scaled_input_);
       a_.adjoint(*scaled_input_, x, update);
     } else if constexpr (is_complex<D> && is_complex<R>) {
-      a_.adjoint(y, x, {update.alpha * std::conj(factor_), update.beta});
+      a_.adjoint(y, x, {update.alpha * static_cast<D>(std::conj(factor_)), update.beta});
     } else {
-      a_.adjoint(y, x, {update.alpha * std::real(factor_), update.beta});
+      a_.adjoint(y, x, {update.alpha * static_cast<Real<D>>(std::real(factor_)), update.beta});
     }
   }
   std::vector<const AnyOperatorNode*> children() const override { return {a_.node().get()}; }
   std::optional<LinearOperator<D>> normal() const override {
-    return std::norm(factor_) * a_.normal();
+    return static_cast<Real<D>>(std::norm(factor_)) * a_.normal();
   }
 
  private:
@@ -74,6 +74,7 @@ LinearOperator<D, R> scaled(Coefficient<R> factor, const LinearOperator<D, R>& a
 #define INSTANTIATE(D, R) \
   template LinearOperator<D, R> scaled(Coefficient<R>, const LinearOperator<D, R>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -56,6 +56,7 @@ LinearOperator<D, R> operator-(const LinearOperator<D, R>& a, const LinearOperat
                                           const LinearOperator<D, R>&); \
   template LinearOperator<D, R> operator-(const LinearOperator<D, R>&, const LinearOperator<D, R>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -114,6 +114,7 @@ WEFT_FOR_EACH_SCALAR(INSTANTIATE)
   template LinearOperator<D, Real<R>> real_part<D, R>(const LinearOperator<D, R>&); \
   template LinearOperator<D, Real<R>> imag_part<D, R>(const LinearOperator<D, R>&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

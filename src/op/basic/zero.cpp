@@ -34,6 +34,7 @@ LinearOperator<D, R> zero(const Layout& domain, const Layout& range) {
 
 #define INSTANTIATE(D, R) template LinearOperator<D, R> zero(const Layout&, const Layout&);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft

@@ -136,8 +136,8 @@ std::vector<R> Expected<D, R>::forward(const std::vector<D>& x) const {
   for (index_t row = 0; row < rows; ++row) {
     for (index_t column = 0; column < columns; ++column) {
       const std::size_t entry = at(row * columns + column);
-      y[at(row)] += std::real(x[at(column)]) * on_real[entry];
-      y[at(row)] += std::imag(x[at(column)]) * on_imag[entry];
+      y[at(row)] += static_cast<Real<R>>(std::real(x[at(column)])) * on_real[entry];
+      y[at(row)] += static_cast<Real<R>>(std::imag(x[at(column)])) * on_imag[entry];
     }
   }
   return y;
@@ -149,9 +149,12 @@ std::vector<D> Expected<D, R>::adjoint(const std::vector<R>& y) const {
   for (index_t row = 0; row < rows; ++row) {
     for (index_t column = 0; column < columns; ++column) {
       const std::size_t entry = at(row * columns + column);
-      const Real<D> real = std::real(conj_product(on_real[entry], y[at(row)]));
+      const auto product = [&](const std::vector<R>& matrix) {
+        return static_cast<Real<D>>(std::real(conj_product(matrix[entry], y[at(row)])));
+      };
+      const Real<D> real = product(on_real);
       if constexpr (is_complex<D>) {
-        x[at(column)] += D{real, std::real(conj_product(on_imag[entry], y[at(row)]))};
+        x[at(column)] += D{real, product(on_imag)};
       } else {
         x[at(column)] += real;
       }
@@ -230,6 +233,12 @@ index_t calls_of(const Comm& comm, const std::function<void()>& f) {
   template LinearOperator<D, R> some_operator(const Layout&, const Layout&, int);           \
   template Expected<D, R> some_matrix(index_t, index_t, int);
 WEFT_FOR_EACH_OPERATOR(INSTANTIATE)
+#undef INSTANTIATE
+
+#define INSTANTIATE(D, R)         \
+  template struct Expected<D, R>; \
+  template void check_operator(const LinearOperator<D, R>&, const Expected<D, R>&, double);
+WEFT_FOR_EACH_MIXED_OPERATOR(INSTANTIATE)
 #undef INSTANTIATE
 
 }  // namespace weft::test

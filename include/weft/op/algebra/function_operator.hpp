@@ -17,7 +17,8 @@ using OperatorFunction =
 
 /// An operator defined by two functions: forward(x, y) writes y = A x, adjoint(y, x) writes
 /// x = Aᴴ y; neither reads its output. Without an adjoint function, applying the adjoint throws.
-/// Between complex arrays, the functions must be complex-linear. PyLops: FunctionOperator.
+/// Between complex arrays, the functions must be complex-linear. Work arrays are allocated by the
+/// first forward and the first adjoint with alpha != 1 or beta != 0. PyLops: FunctionOperator.
 template <Scalar D, Scalar R = D>
 LinearOperator<D, R> function_operator(const Layout& domain, const Layout& range,
                                        detail::OperatorFunction<D, R> forward,
