@@ -77,8 +77,8 @@ class RowEnds {
       if (!std::exchange(is_first, false)) return false;
       const index_t i = first_ + k;
       const RealOf<T>* weights = row_at(term, i);
-      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-        const RealOf<T> weight = weights[d + stencil_reach];
+      for (int d = -term.reach; d <= term.reach; ++d) {
+        const RealOf<T> weight = weights[d];
         if (weight == 0) continue;
         const index_t step = i + d < 0                     ? term.before_width
                              : i + d < plan_.extents[last] ? plan_.extents[last]
