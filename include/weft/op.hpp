@@ -20,6 +20,7 @@
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
 #include <weft/op/fourier/fft.hpp>
+#include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/integral/mdc.hpp>
 #include <weft/op/linear_operator.hpp>
