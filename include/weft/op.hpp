@@ -23,11 +23,14 @@
 #include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/integral/mdc.hpp>
+#include <weft/op/interpolation/bilinear.hpp>
+#include <weft/op/interpolation/interp.hpp>
+#include <weft/op/interpolation/trilinear.hpp>
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
 #include <weft/op/stencil/derivative_kind.hpp>
+#include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
-#include <weft/op/stencil/directional_derivative.hpp>

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <weft/op/linear_operator.hpp>
+
+#include <array>
+#include <span>
+
+namespace weft {
+
+/// y[i, ..] = x at positions[i] in the plane of its first three axes, from the eight samples around
+/// it: positions are fractions of sample indices within these axes, in any order, which may repeat.
+/// All ranks pass the same positions. Forward and adjoint are gathers.
+///
+/// The range has one axis of positions, then the other axes of the domain.
+template <Scalar T>
+LinearOperator<T> trilinear(const Layout& layout, std::span<const std::array<double, 3>> positions);
+
+}  // namespace weft
