@@ -3,6 +3,7 @@
 #include <weft/op/linear_operator.hpp>
 
 #include <array>
+#include <initializer_list>
 #include <span>
 
 namespace weft {
@@ -15,5 +16,10 @@ namespace weft {
 /// The range has one axis of positions, then the other axes of the domain.
 template <Scalar T>
 LinearOperator<T> bilinear(const Layout& layout, std::span<const std::array<double, 2>> positions);
+template <Scalar T>
+LinearOperator<T> bilinear(const Layout& layout,
+                           std::initializer_list<std::array<double, 2>> positions) {
+  return bilinear<T>(layout, std::span(positions.begin(), positions.size()));
+}
 
 }  // namespace weft
