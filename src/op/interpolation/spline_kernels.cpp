@@ -4,8 +4,6 @@
 
 #include "array/update_math.hpp"
 
-#include <algorithm>
-
 namespace weft::kernels {
 namespace {
 
@@ -15,107 +13,172 @@ namespace {
 constexpr index_t warm_up = 64;
 constexpr index_t piece = 512;
 
-/// Lanes that a job computes together, adjacent in memory.
+/// Lines that a job solves together: on a CPU, adjacent ones in SIMD lanes, or few lines along the
+/// last axis, whose recurrences overlap.
 #if defined(__CUDACC__)
-constexpr int lanes = 1;
+constexpr int adjacent_lanes = 1;
+constexpr int apart_lanes = 1;
 #else
-constexpr int lanes = 16;
+constexpr int adjacent_lanes = 64;
+constexpr int apart_lanes = 8;
 #endif
 
-/// A piece [begin, end) of the axis for `count` lanes.
+/// The lines along the axis, as [blocks, count].
+template <class T>
+struct SplineLines {
+  SplineSystem<T> system;
+  index_t blocks;
+  index_t block_step;
+  index_t count;
+  index_t step;  // between positions of a line
+
+  WEFT_FUNCTION explicit SplineLines(const SplineSystem<T>& s)
+      : system(s),
+        blocks(s.inner > 1 ? s.outer : 1),
+        block_step(s.n * s.inner),
+        count(s.inner > 1 ? s.inner : s.outer),
+        step(s.inner) {}
+
+  WEFT_FUNCTION RealOf<T> inverse_at(index_t i) const {
+    return system.inverses[i <= system.inverse_count ? i - 1 : system.inverse_count - 1];
+  }
+};
+
+/// A piece [begin, end) of some lines.
 struct SplineJob {
-  index_t first;  // offset of position 0 in the first lane
+  index_t first;  // offset of position 0 of the first line
   index_t begin;
   index_t end;
   int count;
 };
 
-template <class T>
-WEFT_FUNCTION index_t jobs_of(const SplineSystem<T>& system) {
-  return system.outer * ((system.n + piece - 1) / piece) * ((system.inner + lanes - 1) / lanes);
-}
+/// The jobs that solve up to `lanes` lines each.
+template <int lanes>
+struct SplineJobs {
+  index_t blocks;
+  index_t groups;
+  index_t pieces;
 
-template <class T>
-WEFT_FUNCTION SplineJob job_at(const SplineSystem<T>& system, index_t number) {
-  const index_t groups = (system.inner + lanes - 1) / lanes;
-  const index_t pieces = (system.n + piece - 1) / piece;
-  const index_t lane = number % groups * lanes;
-  const index_t begin = number / groups % pieces * piece;
-  const index_t outer = number / groups / pieces;
-  const index_t left = system.inner - lane;
-  return {outer * system.n * system.inner + lane, begin,
-          begin + piece < system.n ? begin + piece : system.n,
-          static_cast<int>(left < lanes ? left : lanes)};
-}
+  template <class T>
+  explicit SplineJobs(const SplineLines<T>& lines)
+      : blocks(lines.blocks),
+        groups((lines.count + lanes - 1) / lanes),
+        pieces((lines.system.n + piece - 1) / piece) {}
 
-template <class T>
-WEFT_FUNCTION RealOf<T> inverse_at(const SplineSystem<T>& system, index_t i) {
-  return system.inverses[i <= system.inverse_count ? i - 1 : system.inverse_count - 1];
-}
+  index_t count() const { return blocks * groups * pieces; }
+  template <class T>
+  WEFT_FUNCTION SplineJob at(const SplineLines<T>& lines, index_t number) const {
+    const index_t line = number % groups * lanes;
+    const index_t begin = number / groups % pieces * piece;
+    const index_t block = number / groups / pieces;
+    const index_t end = begin + piece;
+    const index_t left = lines.count - line;
+    return {block * lines.block_step + line * (lines.step > 1 ? 1 : lines.system.n), begin,
+            end < lines.system.n ? end : lines.system.n,
+            static_cast<int>(left < lanes ? left : lanes)};
+  }
+};
 
-template <class T>
-WEFT_FUNCTION void eliminate(const SplineSystem<T>& system, const SplineJob& job, const T* d,
-                             T* z) {
-  T last[lanes] = {};
-  const index_t start = job.begin - warm_up;
-  const index_t end = job.end < system.n - 1 ? job.end : system.n - 1;
-  for (index_t i = start > 1 ? start : 1; i < end; ++i) {
-    const RealOf<T> inverse = inverse_at(system, i);
-    const index_t at = job.first + i * system.inner;
-    for (int l = 0; l < job.count; ++l) last[l] = inverse * (d[at + l] - last[l]);
-    if (i < job.begin) continue;
-    for (int l = 0; l < job.count; ++l) z[at + l] = last[l];
+/// f(l) for 0 <= l < count, the lines of a job.
+template <int lanes, class F>
+WEFT_FUNCTION void for_each_line(int count, F f) {
+  if (count == lanes) {
+#pragma omp simd
+    for (int l = 0; l < lanes; ++l) f(l);
+  } else {
+    for (int l = 0; l < count; ++l) f(l);
   }
 }
 
-template <class T, class Update>
-WEFT_FUNCTION void substitute(const SplineSystem<T>& system, const SplineJob& job, const T* z, T* y,
+template <int lanes, bool adjacent, class T>
+WEFT_FUNCTION void eliminate(const SplineLines<T>& lines, const SplineJob& job, const T* d, T* z) {
+  const index_t apart = adjacent ? 1 : lines.system.n;
+  const index_t start = job.begin - warm_up;
+  const index_t end = job.end < lines.system.n - 1 ? job.end : lines.system.n - 1;
+  T last[lanes] = {};
+  for (index_t i = start > 1 ? start : 1; i < end; ++i) {
+    const RealOf<T> inverse = lines.inverse_at(i);
+    const T* const from = d + job.first + i * lines.step;
+    T* const to = z + job.first + i * lines.step;
+    for_each_line<lanes>(job.count,
+                         [&](int l) { last[l] = inverse * (from[l * apart] - last[l]); });
+    if (i < job.begin) continue;
+    for_each_line<lanes>(job.count, [&](int l) { to[l * apart] = last[l]; });
+  }
+}
+
+template <int lanes, bool adjacent, class T, class Update>
+WEFT_FUNCTION void substitute(const SplineLines<T>& lines, const SplineJob& job, const T* z, T* y,
                               Update update) {
-  T next[lanes] = {};
+  const index_t apart = adjacent ? 1 : lines.system.n;
+  const index_t n = lines.system.n;
   const index_t start = job.end + warm_up;
-  for (index_t i = (start < system.n ? start : system.n) - 1; i >= job.begin; --i) {
-    const index_t at = job.first + i * system.inner;
-    const bool is_end = i == 0 || i == system.n - 1;
-    const RealOf<T> inverse = is_end ? RealOf<T>{} : inverse_at(system, i);
-    for (int l = 0; l < job.count; ++l) {
-      next[l] = is_end ? T{} : z[at + l] - inverse * next[l];
+  T next[lanes] = {};
+  for (index_t i = (start < n ? start : n) - 1; i >= job.begin; --i) {
+    const T* const from = z + job.first + i * lines.step;
+    T* const to = y + job.first + i * lines.step;
+    if (i > 0 && i < n - 1) {
+      const RealOf<T> inverse = lines.inverse_at(i);
+      for_each_line<lanes>(job.count,
+                           [&](int l) { next[l] = from[l * apart] - inverse * next[l]; });
+    } else {
+      for_each_line<lanes>(job.count, [&](int l) { next[l] = T{}; });
     }
     if (i >= job.end) continue;
-    for (int l = 0; l < job.count; ++l) update(next[l], y[at + l]);
+    for_each_line<lanes>(job.count, [&](int l) { update(next[l], to[l * apart]); });
   }
 }
 
 /// Calls f(job) for all jobs.
-template <class Device, class T, class F>
-void for_each_job(Device device, const SplineSystem<T>& system, F f) {
-  const index_t jobs = jobs_of(system);
+template <int lanes, class Device, class T, class F>
+void for_each_job(Device device, const SplineLines<T>& lines, F f) {
+  const SplineJobs<lanes> jobs(lines);
 #if defined(__CUDACC__)
-  for_each(device, jobs, [=] WEFT_KERNEL(index_t number) { f(job_at(system, number)); });
+  for_each(device, jobs.count(), [=] WEFT_KERNEL(index_t number) { f(jobs.at(lines, number)); });
 #else
   static_cast<void>(device);
-  const int threads = detail::threads_for(system.outer * system.n * system.inner);
-  detail::share_jobs(jobs, threads, [=](index_t number) { f(job_at(system, number)); });
+  const SplineSystem<T>& system = lines.system;
+  detail::share_jobs(jobs.count(), detail::threads_for(system.outer * system.n * system.inner),
+                     [=](index_t number) { f(jobs.at(lines, number)); });
 #endif
 }
 
-template <class Device, class T, class Update>
-void substitute_each(Device device, const SplineSystem<T>& system, const T* z, T* y,
-                     Update update) {
-  for_each_job(device, system,
-               [=] WEFT_KERNEL(const SplineJob& job) { substitute(system, job, z, y, update); });
+template <int lanes, bool adjacent, class Device, class T>
+void eliminate_lines(Device device, const SplineLines<T>& lines, const T* d, T* z) {
+  for_each_job<lanes>(device, lines, [=] WEFT_KERNEL(const SplineJob& job) {
+    eliminate<lanes, adjacent>(lines, job, d, z);
+  });
+}
+
+template <int lanes, bool adjacent, class Device, class T, class Update>
+void substitute_lines(Device device, const SplineLines<T>& lines, const T* z, T* y, Update update) {
+  for_each_job<lanes>(device, lines, [=] WEFT_KERNEL(const SplineJob& job) {
+    substitute<lanes, adjacent>(lines, job, z, y, update);
+  });
 }
 
 }  // namespace
 
 template <class Device, class T>
 void eliminate_spline(Device device, SplineSystem<T> system, const T* d, T* z) {
-  for_each_job(device, system,
-               [=] WEFT_KERNEL(const SplineJob& job) { eliminate(system, job, d, z); });
+  const SplineLines<T> lines(system);
+  if (system.inner > 1) {
+    eliminate_lines<adjacent_lanes, true>(device, lines, d, z);
+  } else {
+    eliminate_lines<apart_lanes, false>(device, lines, d, z);
+  }
 }
 
 template <class Device, class T>
 void substitute_spline(Device device, SplineSystem<T> system, const T* z, T alpha, T beta, T* y) {
-  with_update(alpha, beta, [&](auto update) { substitute_each(device, system, z, y, update); });
+  const SplineLines<T> lines(system);
+  with_update(alpha, beta, [&](auto update) {
+    if (system.inner > 1) {
+      substitute_lines<adjacent_lanes, true>(device, lines, z, y, update);
+    } else {
+      substitute_lines<apart_lanes, false>(device, lines, z, y, update);
+    }
+  });
 }
 
 #define INSTANTIATE(T)                                                             \
