@@ -12,6 +12,8 @@ namespace weft::kernels {
 /// The longest reach and width of the rows of a StencilMatrix.
 inline constexpr int stencil_reach = 4;
 inline constexpr int stencil_width = 2 * stencil_reach + 1;
+/// Rows that reach no further are computed by faster code.
+inline constexpr int narrow_reach = 2;
 
 /// A stencil matrix along one axis of a rank's part: output += matrix * input.
 template <class T>

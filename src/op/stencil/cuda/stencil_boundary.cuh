@@ -15,8 +15,6 @@ namespace weft::kernels {
 
 inline constexpr unsigned block_threads = 256;
 inline constexpr int warp_lanes = 32;
-/// Terms that reach no further run in a kernel with fewer registers.
-inline constexpr int narrow_reach = 2;
 // Set with device_bench: rows "first derivative along axis ..." and "laplacian" for many boundary
 // points, "us per iteration of cgls, laplacian of 64^2" for an array of boundary points only.
 

@@ -16,8 +16,6 @@
 
 namespace weft::kernels {
 
-/// The longest reach of taps along the last axis.
-inline constexpr int core_reach = 2;
 /// Prefetch distance in steps. Set with device_bench, rows "laplacian" and "gradient".
 inline constexpr unsigned prefetch_steps = 3;
 
@@ -223,7 +221,7 @@ struct EndTaps {
     for (int j = 0; j < width; ++j) {
       const RealOf<T>* row = row_at(term, k + j);
 #pragma unroll
-      for (int d = -core_reach; d <= core_reach; ++d) {
+      for (int d = -narrow_reach; d <= narrow_reach; ++d) {
         const RealOf<T> weight = __ldg(row + d);
         const bool is_usual = weight == term.interior[stencil_reach + d];
         if (!is_usual && weight != 0) bits |= irregular;
@@ -258,7 +256,7 @@ struct EndTaps {
   __device__ static T sum_row(const RealOf<T>* row, const T* x) {
     T sum{};
 #pragma unroll 1
-    for (int d = -core_reach; d <= core_reach; ++d) {
+    for (int d = -narrow_reach; d <= narrow_reach; ++d) {
       const RealOf<T> weight = row[d];
       if (weight != 0) sum += weight * x[d];
     }
