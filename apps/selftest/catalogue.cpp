@@ -79,6 +79,10 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("laplacian", laplacian<T>(layout, {.axes = rotated_axes(shape.ndim()),
                                          .weights = repeated<double>({1, 2, 3}, shape.ndim())}));
   add("gradient", gradient<T>(layout, {.kind = DerivativeKind::forward}));
+  const std::vector<double> direction = repeated<double>({1, -2, 0.5}, shape.ndim());
+  add("first_directional_derivative",
+      first_directional_derivative<T>(layout, direction, {.edge = true, .order = 9}));
+  add("second_directional_derivative", second_directional_derivative<T>(layout, direction));
 
   const std::vector<T> filter = {T(1), T(-2), T(3), T(0.5)};
   for (int axis = 0; axis <= last; ++axis) {
@@ -90,10 +94,22 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   if (has_fft) {
     for (int axis = 0; axis <= last; ++axis) {
       add(fmt::format("fft, axis {}", axis), fft<T>(layout, {.axis = axis, .nfft = 16}));
+      add(fmt::format("shift, axis {}", axis), shift<T>(layout, {.shift = {1.3}, .axis = axis}));
     }
     add("fftnd", fftnd<T>(layout));
     if (shape.ndim() > 1) add("fft2d", fft2d<T>(layout));
   }
+
+  for (int axis = 0; axis <= last; ++axis) {
+    const auto end = static_cast<double>(shape[axis] - 1);
+    for (const InterpKind kind :
+         {InterpKind::nearest, InterpKind::linear, InterpKind::sinc, InterpKind::cubic_spline}) {
+      add(fmt::format("interp, kind {}, axis {}", static_cast<int>(kind), axis),
+          interp<T>(layout, {end, 0.3 * end, 0, 0.7 * end}, {.axis = axis, .kind = kind}));
+    }
+  }
+  if (last >= 1) add("bilinear", bilinear<T>(layout, {{0.4, 0.6}, {0, 0.3}, {0.4, 0.6}}));
+  if (last >= 2) add("trilinear", trilinear<T>(layout, {{0.4, 0.6, 0.1}, {0, 0.3, 1}}));
 
   const Device device = layout.device();
   const auto matrix = [&](const Layout& cut) { return random_array<T>(cut.on(device), 3); };

@@ -26,11 +26,16 @@
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
 #include <weft/op/fourier/fft.hpp>
+#include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/integral/mdc.hpp>
+#include <weft/op/interpolation/bilinear.hpp>
+#include <weft/op/interpolation/interp.hpp>
+#include <weft/op/interpolation/trilinear.hpp>
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
 #include <weft/op/stencil/derivative_kind.hpp>
+#include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>

@@ -11,8 +11,12 @@
 #include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
 #include <weft/op/fourier/fft.hpp>
+#include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
+#include <weft/op/interpolation/bilinear.hpp>
+#include <weft/op/interpolation/interp.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -34,6 +38,18 @@ std::vector<std::pair<std::string, Factory>> factories() {
       {"second_derivative", [](const Layout& at) { second_derivative<double>(at, {.axis = 0}); }},
       {"laplacian", [](const Layout& at) { laplacian<double>(at); }},
       {"gradient", [](const Layout& at) { gradient<double>(at); }},
+      {"first_directional_derivative",
+       [](const Layout& at) {
+         first_directional_derivative<double>(at, std::vector<double>{1, 2});
+       }},
+      {"interp",
+       [](const Layout& at) {
+         interp<double>(at, {0.5, 1}, {.axis = 0});
+       }},
+      {"bilinear",
+       [](const Layout& at) {
+         bilinear<double>(at, {{0.5, 1}, {0, 0}});
+       }},
       {"halo",
        [](const Layout& at) {
          halo<double>(at, {{1, 1}, {0, 0}});
@@ -69,6 +85,7 @@ std::vector<std::pair<std::string, Factory>> factories() {
   all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 0}); }});
   all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 1}); }});
   all.push_back({"fft2d", [](const Layout& at) { fft2d<std::complex<double>>(at); }});
+  all.push_back({"shift", [](const Layout& at) { shift<double>(at, {.axis = 0}); }});
   all.push_back({"convolve1d", [=](const Layout& at) {
                    convolve1d<double>(at, filter, {.axis = 0, .method = ConvolutionMethod::fft});
                  }});
@@ -108,6 +125,9 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
     const int axis = comm.rank() == 0 ? 0 : 1;
     expect_disagreement(comm, {"first_derivative", "axis 0", "axis 1"},
                         [&] { first_derivative<double>(layout, {.axis = axis}); });
+    const double position = comm.rank() == 0 ? 0.5 : 0.25;
+    expect_disagreement(comm, {"interp", "positions"},
+                        [&] { interp<double>(layout, {position}, {.axis = 0}); });
     expect_disagreement(comm, {"sum_along", "axis 0", "axis 1"},
                         [&] { sum_along<double>(layout, {.axis = axis}); });
     expect_disagreement(comm, {"f32", "f64"}, [&] {

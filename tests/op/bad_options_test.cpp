@@ -11,6 +11,7 @@
 #include <weft/op/dot_test.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/integral/mdc.hpp>
+#include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -96,6 +97,9 @@ TEST(BadOptions, rejects_invalid_enumerators) {
                                 [&] { second_derivative<double>(layout, {.kind = kind}); });
     expect_error<ArgumentError>(comm, {"gradient", "DerivativeKind", "3"},
                                 [&] { gradient<double>(layout, {.kind = kind}); });
+    expect_error<ArgumentError>(comm, {"first_directional_derivative", "DerivativeKind"}, [&] {
+      first_directional_derivative<double>(layout, std::vector<double>{1, 1}, {.kind = kind});
+    });
     expect_error<ArgumentError>(comm, {"laplacian", "DerivativeKind", "3"},
                                 [&] { laplacian<double>(layout, {.kind = kind}); });
     expect_error<ArgumentError>(comm, {"halo", "boundary", "9"}, [&] {

@@ -20,6 +20,9 @@
 #include <weft/op/basic/to_device.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
+#include <weft/op/interpolation/bilinear.hpp>
+#include <weft/op/interpolation/interp.hpp>
+#include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -82,6 +85,12 @@ void for_each_operator(const Layout& layout, F f) {
   f(second_derivative<T>(layout, {.axis = 1}));
   f(laplacian<T>(layout));
   f(gradient<T>(layout));
+  f(second_directional_derivative<T>(layout, std::vector<double>{1, 2}));
+  f(first_directional_derivative<T>(layout, make_array<T>(Layout::stack({layout, layout}))));
+  for (const InterpKind kind : {InterpKind::linear, InterpKind::cubic_spline}) {
+    f(interp<T>(layout, {4.5, 0.25, 3}, {.axis = 0, .kind = kind}));
+  }
+  f(bilinear<T>(layout, {{4.5, 0.25}, {0.5, 3}}));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
   f(reshape<T>(layout, Layout::scatter(comm, {5, 6}, 1).on(layout.device())));
   f(cast<double, T>(layout));
@@ -271,12 +280,36 @@ TEST(Messages, derivatives_exchange_halos_once) {
         expect_one_exchange(laplacian<double>(layout, {.axes = {0, 1, 2}, .edge = edge}),
                             along_all);
         expect_one_exchange(gradient<double>(layout, {.edge = edge}), along_all);
+        expect_one_exchange(
+            first_directional_derivative<double>(layout, std::vector<double>{1, 2, 3}), along_all);
+        const auto v = make_array<double>(Layout::stack({layout, layout, layout}));
+        expect_one_exchange(first_directional_derivative<double>(layout, v), along_all);
         expect_one_exchange(first_derivative<double>(layout, {.axis = 0, .edge = edge, .order = 5}),
                             along_one);
         expect_one_exchange(second_derivative<double>(layout, {.axis = 0, .edge = edge}),
                             along_one);
       }
     }
+  });
+}
+
+TEST(Messages, interpolation_needs_one_call_for_samples_of_other_ranks) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout layout = Layout::scatter(comm, {8, 8});
+    const std::vector<double> reversed = {7, 6, 5, 4, 3, 2, 1, 0};
+    const std::vector<double> same = {0, 1, 2, 3, 4, 5, 6, 7};
+    expect_calls(interp<double>(layout, reversed, {.axis = 0}), one, one);
+    expect_calls(interp<double>(layout, same, {.axis = 0}), 0, 0);
+    for (const InterpKind kind : {InterpKind::linear, InterpKind::cubic_spline}) {
+      expect_calls(interp<double>(layout, reversed, {.axis = 1, .kind = kind}), 0, 0);
+    }
+    expect_calls(interp<double>(layout, reversed, {.axis = 0, .kind = InterpKind::cubic_spline}),
+                 2 * one, 2 * one);
+    const std::vector<std::array<double, 2>> points = {{7, 0.5}, {6, 1}, {0, 0}, {0.5, 4}};
+    expect_calls(bilinear<double>(layout, points), one, one);
+    expect_calls(bilinear<double>(Layout::replicated(comm, {8, 8}), points), 0, 0);
   });
 }
 

@@ -140,6 +140,22 @@ TEST_F(Threads, share_stencils_and_convolutions) {
   expect_shared("laplacian", laplacian<double>(Layout::local(plane), {.axes = {0, 1}}));
 }
 
+TEST_F(Threads, share_interpolation) {
+  for (const Shape& shape : {line, plane, volume}) {
+    const Layout layout = Layout::local(shape);
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      std::vector<double> positions;
+      for (index_t i = 0; i < shape[axis] - 1; ++i) {
+        positions.push_back(static_cast<double>(i) + 0.3);
+      }
+      for (const InterpKind kind : {InterpKind::linear, InterpKind::cubic_spline}) {
+        expect_shared(fmt::format("interp of kind {} along {}", static_cast<int>(kind), axis),
+                      interp<double>(layout, positions, {.axis = axis, .kind = kind}));
+      }
+    }
+  }
+}
+
 TEST_F(Threads, share_matrix_products) {
   expect_shared("matrix_mult", matrix_mult<double>(random_array<double>(Layout::local(plane), 5)));
   expect_shared("summa",

@@ -1,7 +1,6 @@
 #pragma once
 
-// Finite-difference matrices from the options of derivative operators; used by
-// first_derivative.cpp, second_derivative.cpp, gradient.cpp and laplacian.cpp.
+// Finite-difference matrices from the options of derivative operators.
 
 #include <weft/op/stencil/derivative_kind.hpp>
 
@@ -9,12 +8,19 @@
 
 namespace weft::detail {
 
-/// The matrix of the first derivative along an axis of n elements. `who` names the caller in
-/// errors.
-StencilMatrix first_difference(index_t n, double sampling, DerivativeKind kind, bool edge,
-                               int order, const char* who);
+/// The options of a finite difference along one axis.
+struct DifferenceOptions {
+  double sampling = 1;
+  DerivativeKind kind = DerivativeKind::centered;
+  bool edge = false;
+  int order = 3;
+  double weight = 1;
+};
+
+/// The matrix of the first derivative along an axis of n elements, times a weight. `who` names the
+/// caller in errors.
+StencilMatrix first_difference(index_t n, const DifferenceOptions& options, const char* who);
 /// The matrix of the second derivative along an axis of n elements, times a weight.
-StencilMatrix second_difference(index_t n, double sampling, double weight, DerivativeKind kind,
-                                bool edge, const char* who);
+StencilMatrix second_difference(index_t n, const DifferenceOptions& options, const char* who);
 
 }  // namespace weft::detail

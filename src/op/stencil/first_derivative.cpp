@@ -16,8 +16,8 @@ LinearOperator<T> first_derivative(const Layout& layout, const FirstDerivativeOp
       fmt::format("axis {}, sampling {}, kind {}, edge {}, order {}", options.axis,
                   options.sampling, static_cast<int>(options.kind), options.edge, options.order));
   const int axis = normalize_axis(options.axis, layout.ndim(), who);
-  const auto matrix = detail::first_difference(layout.shape()[axis], options.sampling, options.kind,
-                                               options.edge, options.order, who);
+  const auto matrix = detail::first_difference(
+      layout.shape()[axis], {options.sampling, options.kind, options.edge, options.order}, who);
   return detail::stencil_operator<T>(fmt::format("first derivative along axis {}", axis), layout,
                                      layout, layout, {{axis, matrix}});
 }

@@ -24,8 +24,8 @@ LinearOperator<T> gradient(const Layout& layout, const GradientOptions& options)
   for (int axis = 0; axis < layout.ndim(); ++axis) {
     const double sampling = detail::value_for_axis(options.sampling, static_cast<std::size_t>(axis),
                                                    axes, "sampling", who);
-    const auto matrix = detail::first_difference(layout.shape()[axis], sampling, options.kind,
-                                                 options.edge, options.order, who);
+    const auto matrix = detail::first_difference(
+        layout.shape()[axis], {sampling, options.kind, options.edge, options.order}, who);
     matrices.push_back({axis, matrix, 0, axis});
   }
   const Layout range = Layout::stack(std::vector<Layout>(axes, layout));

@@ -13,11 +13,11 @@ LinearOperator<T> second_derivative(const Layout& layout, const SecondDerivative
   constexpr const char* who = "second_derivative";
   detail::agree_on_plan(
       who, {&layout}, dtype_of<T>,
-      fmt::format("axis {}, sampling {}, kind {}, edge {}", options.axis, options.sampling,
-                  static_cast<int>(options.kind), options.edge));
+      fmt::format("axis {}, sampling {}, kind {}, edge {}, order {}", options.axis,
+                  options.sampling, static_cast<int>(options.kind), options.edge, options.order));
   const int axis = normalize_axis(options.axis, layout.ndim(), who);
-  const auto matrix = detail::second_difference(layout.shape()[axis], options.sampling, 1,
-                                                options.kind, options.edge, who);
+  const auto matrix = detail::second_difference(
+      layout.shape()[axis], {options.sampling, options.kind, options.edge, options.order}, who);
   return detail::stencil_operator<T>(fmt::format("second derivative along axis {}", axis), layout,
                                      layout, layout, {{axis, matrix}});
 }

@@ -171,8 +171,8 @@ class RowLoop {
       const StencilTerm<T>& term = plan_.term[t];
       if (term.output != output || term.axis == last_) continue;
       const RealOf<T>* weights = row_at(term, index_[term.axis]);
-      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-        const RealOf<T> weight = weights[d + stencil_reach];
+      for (int d = -term.reach; d <= term.reach; ++d) {
+        const RealOf<T> weight = weights[d];
         if (weight == 0) continue;
         taps.merge(neighbour(plan_, term, row_begin_, index_[term.axis], d) - row_begin_, weight);
       }

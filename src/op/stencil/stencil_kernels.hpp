@@ -9,9 +9,11 @@
 
 namespace weft::kernels {
 
-/// Reach and width of the rows of a StencilMatrix.
-inline constexpr int stencil_reach = 2;
+/// The longest reach and width of the rows of a StencilMatrix.
+inline constexpr int stencil_reach = 4;
 inline constexpr int stencil_width = 2 * stencil_reach + 1;
+/// Rows that reach no further are computed by faster code.
+inline constexpr int narrow_reach = 2;
 
 /// A stencil matrix along one axis of a rank's part: output += matrix * input.
 template <class T>
@@ -19,13 +21,14 @@ struct StencilTerm {
   int axis;
   int input;
   int output;
+  int reach;  // of all rows
   // Ghost cells of the input, [outer, width, inner] with respect to the axis.
   const T* before;
   const T* after;
   index_t before_width;
   index_t after_width;
-  /// Rows of the matrix in device memory: the special rows before `head` and from `tail` on, then
-  /// the interior row.
+  /// Rows of the matrix in device memory, stencil_width coefficients each: the special rows before
+  /// `head` and from `tail` on, then the interior row.
   const RealOf<T>* rows;
   index_t first;  // matrix row of the first element of the part
   index_t head;
@@ -46,12 +49,10 @@ struct StencilTap {
   const T* from;  // input + shift; set by every run
 };
 
-/// A sum of stencil matrices along the axes of a rank's part, computed in one pass. Adjacent axes
-/// without a term are merged into one.
+/// A sum of stencil matrices along the axes of a rank's part. Adjacent axes without a term are
+/// merged into one.
 template <class T>
-struct StencilPlan {
-  static constexpr int max_taps = max_dims * stencil_width;
-
+struct StencilTerms {
   int axes;
   index_t extents[max_dims];
   index_t strides[max_dims];
@@ -59,6 +60,16 @@ struct StencilPlan {
   int outputs;
   int terms;
   StencilTerm<T> term[max_dims];  // in order of axis
+  // Inputs and outputs, set by every run.
+  const T* x[max_dims];
+  T* y[max_dims];
+};
+
+/// How the sum is computed in one pass.
+template <class T>
+struct StencilPlan : StencilTerms<T> {
+  static constexpr int max_taps = max_dims * stencil_width;
+
   /// The core is the box [core_begin, core_end) where all matrices have their interior rows and
   /// read no ghost cells. There, output o is the sum of taps [o * taps, (o + 1) * taps): first
   /// across[o] taps of terms across the last axis, then those of the term along it.
@@ -67,9 +78,6 @@ struct StencilPlan {
   int taps;
   int across[max_dims];
   StencilTap<T> tap[max_taps];
-  // Inputs and outputs, set by every run.
-  const T* x[max_dims];
-  T* y[max_dims];
 };
 
 /// A box of points of a part.

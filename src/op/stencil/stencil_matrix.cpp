@@ -77,6 +77,14 @@ AxisPadding StencilMatrix::width() const {
   return {std::min(width.before, n_), std::min(width.after, n_)};
 }
 
+index_t StencilMatrix::max_reach() const {
+  index_t largest = 0;
+  for (const Stencil& row : rows_) {
+    largest = std::max({largest, width_of(row).before, width_of(row).after});
+  }
+  return largest;
+}
+
 AxisPadding StencilMatrix::interior_width() const { return width_of(interior()); }
 
 }  // namespace weft::detail

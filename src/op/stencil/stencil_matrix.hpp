@@ -12,7 +12,7 @@
 namespace weft::detail {
 
 /// How far a row of a stencil matrix reaches to either side of the diagonal.
-inline constexpr int reach = 2;
+inline constexpr int reach = 4;
 /// The coefficients of one row: those of columns i - reach to i + reach in row i.
 using Stencil = std::array<double, 2 * reach + 1>;
 
@@ -35,6 +35,8 @@ class StencilMatrix {
   /// The largest reach of all rows, and that of the interior row.
   AxisPadding width() const;
   AxisPadding interior_width() const;
+  /// The larger side of the widest row.
+  index_t max_reach() const;
 
  private:
   using Row = std::function<Stencil(index_t)>;

@@ -131,6 +131,7 @@ class StencilPass {
         .axis = axis,
         .input = each.domain_part,
         .output = each.range_part,
+        .reach = static_cast<int>(matrix.max_reach()),
         .before = kernel_cast(exchange.ghosts(each.axis, Side::before)),
         .after = kernel_cast(exchange.ghosts(each.axis, Side::after)),
         .before_width = width.before,

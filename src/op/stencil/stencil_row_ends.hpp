@@ -53,8 +53,10 @@ class RowEnds {
   }
 
  private:
-  // With more points at the ends, taps are looked up for every point.
-  static constexpr index_t max_points = index_t{2} * stencil_width;
+  // With more points at the ends or more taps, taps are looked up for every point: loops over few
+  // of them are unrolled.
+  static constexpr int max_taps = 2 * narrow_reach + 1;
+  static constexpr index_t max_points = index_t{2} * max_taps;
 
   struct Tap {
     const T* from;  // in row 0
@@ -63,10 +65,10 @@ class RowEnds {
   };
   struct Point {
     int count;
-    Tap tap[stencil_width];
+    Tap tap[max_taps];
   };
 
-  /// Looks up the taps of a point; false if it has more than one term along the row.
+  /// Looks up the taps of a point; false if it has more than one term along the row, or a wide one.
   bool find(int output, index_t k, Point& point) const {
     const int last = plan_.axes - 1;
     point.count = 0;
@@ -74,11 +76,11 @@ class RowEnds {
     for (int t = plan_.terms - 1; t >= 0 && plan_.term[t].axis == last; --t) {
       const StencilTerm<T>& term = plan_.term[t];
       if (term.output != output) continue;
-      if (!std::exchange(is_first, false)) return false;
+      if (!std::exchange(is_first, false) || term.reach > narrow_reach) return false;
       const index_t i = first_ + k;
       const RealOf<T>* weights = row_at(term, i);
-      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-        const RealOf<T> weight = weights[d + stencil_reach];
+      for (int d = -term.reach; d <= term.reach; ++d) {
+        const RealOf<T> weight = weights[d];
         if (weight == 0) continue;
         const index_t step = i + d < 0                     ? term.before_width
                              : i + d < plan_.extents[last] ? plan_.extents[last]

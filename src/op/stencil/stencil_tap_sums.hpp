@@ -30,6 +30,8 @@ void with_taps(int taps, F run) {
     case 6: return run(std::integral_constant<int, 6>{});
     case 7: return run(std::integral_constant<int, 7>{});
     case 8: return run(std::integral_constant<int, 8>{});
+    case 10: return run(std::integral_constant<int, 10>{});
+    case 14: return run(std::integral_constant<int, 14>{});
     default: return run(std::integral_constant<int, 0>{});
   }
 }

@@ -8,20 +8,20 @@
 
 namespace weft::kernels {
 
-/// The coefficients at position i of the part.
+/// The coefficients at position i of the part: that at distance d from the diagonal is [d].
 template <class T>
 WEFT_FUNCTION const RealOf<T>* row_at(const StencilTerm<T>& term, index_t i) {
   const index_t row = term.first + i;
   const index_t number = row < term.head    ? row
                          : row >= term.tail ? term.head + row - term.tail
                                             : term.special_rows;
-  return term.rows + number * stencil_width;
+  return term.rows + number * stencil_width + stencil_reach;
 }
 
 /// The element at distance d along the term's axis from `point`, whose position along that axis is
 /// i: in the input or in its ghost cells.
 template <class T>
-WEFT_FUNCTION const T* neighbour(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+WEFT_FUNCTION const T* neighbour(const StencilTerms<T>& plan, const StencilTerm<T>& term,
                                  index_t point, index_t i, int d) {
   const index_t extent = plan.extents[term.axis];
   const index_t stride = plan.strides[term.axis];
@@ -35,11 +35,11 @@ WEFT_FUNCTION const T* neighbour(const StencilPlan<T>& plan, const StencilTerm<T
 
 /// Adds the term at a point whose position along the term's axis is i.
 template <class T>
-WEFT_FUNCTION void add_term(const StencilPlan<T>& plan, const StencilTerm<T>& term, index_t point,
+WEFT_FUNCTION void add_term(const StencilTerms<T>& plan, const StencilTerm<T>& term, index_t point,
                             index_t i, T& sum) {
   const RealOf<T>* row = row_at(term, i);
-  for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-    const RealOf<T> weight = row[d + stencil_reach];
+  for (int d = -term.reach; d <= term.reach; ++d) {
+    const RealOf<T> weight = row[d];
     if (weight != 0) sum += weight * *neighbour(plan, term, point, i, d);
   }
 }

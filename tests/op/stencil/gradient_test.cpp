@@ -96,7 +96,7 @@ TEST(Gradient, rejects_bad_arguments) {
     };
     expect({"gradient", "2 values of sampling", "3 axes"}, {.sampling = {1, 1}});
     expect({"gradient", "sampling", "got 0"}, {.sampling = {1, 2, 0}});
-    expect({"gradient", "got 7"}, {.order = 7});
+    expect({"gradient", "got 8"}, {.order = 8});
     expect_error<ArgumentError>(comm, {"gradient", "no axes"},
                                 [&] { gradient<double>(Layout::replicated(comm, Shape{})); });
   });

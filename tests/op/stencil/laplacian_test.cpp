@@ -4,6 +4,7 @@
 
 #include <weft/core/error.hpp>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -12,19 +13,21 @@ namespace {
 
 template <class T>
 Expected<T> matrix_of(const Shape& shape, const LaplacianOptions& options) {
-  return {shape.count(), shape.count(), [&](index_t row, index_t column) {
-            double entry = 0;
-            for (std::size_t i = 0; i < options.axes.size(); ++i) {
-              const int axis = (options.axes[i] + shape.ndim()) % shape.ndim();
-              const double d = options.sampling[options.sampling.size() == 1 ? 0 : i];
-              const double weight = options.weights[options.weights.size() == 1 ? 0 : i];
-              entry += weight / (d * d) *
-                       entry_along(shape, axis, row, column, [&](index_t place, index_t n) {
-                         return second_difference_at(place, n, {options.kind, options.edge});
-                       });
-            }
-            return T(static_cast<Real<T>>(entry));
-          }};
+  return {
+      shape.count(), shape.count(), [&](index_t row, index_t column) {
+        double entry = 0;
+        for (std::size_t i = 0; i < options.axes.size(); ++i) {
+          const int axis = (options.axes[i] + shape.ndim()) % shape.ndim();
+          const double d = options.sampling[options.sampling.size() == 1 ? 0 : i];
+          const double weight = options.weights[options.weights.size() == 1 ? 0 : i];
+          entry +=
+              weight / (d * d) *
+              entry_along(shape, axis, row, column, [&](index_t place, index_t n) {
+                return second_difference_at(place, n, {options.kind, options.edge, options.order});
+              });
+        }
+        return T(static_cast<Real<T>>(entry));
+      }};
 }
 
 template <class T>
@@ -33,9 +36,11 @@ void check_laplacian(const Comm& comm, const Shape& shape, LaplacianOptions opti
   for (const DerivativeCase& c : second_derivatives()) {
     options.kind = c.kind;
     options.edge = c.edge;
+    options.order = c.order;
     const auto expected = matrix_of<T>(shape, options);
     for_operator_layouts<T>(comm, shape, [&](const Layout& layout) {
-      check_operator(laplacian<T>(layout, options), expected, tolerance);
+      check_operator(laplacian<T>(layout, options), expected,
+                     c.order == 3 ? tolerance : derivative_tolerance);
     });
   }
 }
@@ -79,6 +84,22 @@ TEST(Laplacian, of_a_quadratic_is_constant) {
   });
 }
 
+TEST(Laplacian, of_order_5_is_exact_for_polynomials_of_degree_5) {
+  on_ranks([](Comm comm) {
+    const Layout layout = Layout::scatter(comm, {40});
+    const double d = 0.25;
+    const auto value = [&](const Index& at) { return static_cast<double>(at[0] - 20) * d; };
+    DistributedArray<double> x(layout);
+    x.fill([&](const Index& at) { return std::pow(value(at), 5) - 3 * std::pow(value(at), 4); });
+    const auto y = laplacian<double>(layout, {.axes = {0}, .sampling = {d}, .order = 5}) * x;
+    const auto all = y.all_gather();
+    for (index_t i = 2; i < 38; ++i) {
+      const double t = value({i});
+      EXPECT_NEAR(all[static_cast<std::size_t>(i)], 20 * t * t * t - 36 * t * t, 1e-9) << i;
+    }
+  });
+}
+
 TEST(Laplacian, is_bitwise_equal_for_any_distribution_of_rows) {
   on_ranks([](Comm comm) {
     const Shape shape{7, 6, 9};
@@ -112,6 +133,8 @@ TEST(Laplacian, rejects_bad_arguments) {
     expect({"laplacian", "3 values of weights", "2 axes"}, {.weights = {1, 2, 3}});
     expect({"laplacian", "0 values of sampling", "2 axes"}, {.sampling = {}});
     expect({"laplacian", "sampling", "got 0"}, {.sampling = {1, 0}});
+    expect({"laplacian", "3 or 5", "got 4"}, {.order = 4});
+    expect({"laplacian", "order 5", "centered"}, {.kind = DerivativeKind::forward, .order = 5});
     expect({"laplacian", "weights", "got inf"},
            {.weights = {1, std::numeric_limits<double>::infinity()}});
     expect_error<ArgumentError>(comm, {"laplacian", "axis -2"},

@@ -13,7 +13,7 @@ struct FirstDerivativeOptions {
   DerivativeKind kind = DerivativeKind::centered;
   /// Use shorter or one-sided differences where a centered one reaches beyond the array.
   bool edge = false;
-  /// Points of a centered difference: 3 or 5.
+  /// Points of a centered difference: 3, 5, 7 or 9. The error is of the power order - 1 of d.
   int order = 3;
 };
 
@@ -23,9 +23,12 @@ struct FirstDerivativeOptions {
 ///   backward            y[i] = (x[i] - x[i-1]) / d
 ///   centered, order 3   y[i] = (x[i+1] - x[i-1]) / 2d
 ///   centered, order 5   y[i] = (x[i-2] - 8 x[i-1] + 8 x[i+1] - x[i+2]) / 12d
+///   centered, order 7   y[i] = (45 (x[i+1] - x[i-1]) - 9 (x[i+2] - x[i-2]) + x[i+3] - x[i-3]) /
+///   60d centered, order 9   y[i] = (672 (x[i+1] - x[i-1]) - 168 (x[i+2] - x[i-2])
+///                               + 32 (x[i+3] - x[i-3]) - 3 (x[i+4] - x[i-4])) / 840d
 /// y[i] = 0 where the difference reaches beyond the array. With `edge`, a centered difference is
-/// replaced there by the first that fits of centered with 3 points, forward and backward. Axes too
-/// short for any of them are legal and give zeros.
+/// replaced there by the first that fits of the centered ones of lower order, forward and backward.
+/// Axes too short for any of them are legal and give zeros.
 ///
 /// Communication: one halo exchange if the axis is distributed.
 template <Scalar T>

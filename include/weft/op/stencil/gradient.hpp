@@ -13,7 +13,7 @@ struct GradientOptions {
   /// As in FirstDerivativeOptions.
   bool edge = false;
   DerivativeKind kind = DerivativeKind::centered;
-  /// Points of a centered difference: 3 or 5.
+  /// Points of a centered difference: 3, 5, 7 or 9.
   int order = 3;
 };
 

@@ -17,6 +17,7 @@ struct LaplacianOptions {
   /// As in SecondDerivativeOptions.
   bool edge = false;
   DerivativeKind kind = DerivativeKind::centered;
+  int order = 3;
 };
 
 /// y = sum over `axes` of w[a] Da x, where Da is second_derivative along axis a. Forward and

@@ -8,6 +8,7 @@
 #include "array/update_math.hpp"
 #include "op/stencil/stencil_terms.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weft::kernels {
@@ -53,38 +54,41 @@ __device__ inline index_t divide(index_t a, index_t b) {
 
 /// Adds a term at a point whose position along the term's axis is i. Issues all loads before using
 /// any: on small arrays nothing else hides their latency.
-template <class T>
-__device__ void add_term_unrolled(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+template <int reach, class T>
+__device__ void add_term_unrolled(const StencilTerms<T>& plan, const StencilTerm<T>& term,
                                   index_t point, index_t i, T& sum) {
-  RealOf<T> weights[stencil_width];
+  constexpr int width = 2 * reach + 1;
+  RealOf<T> weights[width];
   const bool in_between = term.first + i >= term.head && term.first + i < term.tail;
   const RealOf<T>* row = row_at(term, i);
 #pragma unroll
-  for (int k = 0; k < stencil_width; ++k) weights[k] = in_between ? term.interior[k] : row[k];
+  for (int k = 0; k < width; ++k) {
+    weights[k] = in_between ? term.interior[stencil_reach + k - reach] : row[k - reach];
+  }
   const index_t extent = plan.extents[term.axis];
   const T* x = plan.x[term.input] + point;
-  T elements[stencil_width];
+  T elements[width];
 #pragma unroll
-  for (int k = 0; k < stencil_width; ++k) {
-    const int d = k - stencil_reach;
+  for (int k = 0; k < width; ++k) {
+    const int d = k - reach;
     const bool is_read = weights[k] != 0 && i + d >= 0 && i + d < extent;
     elements[k] = is_read ? x[d * plan.strides[term.axis]] : T{};
   }
-  if (i < stencil_reach || i >= extent - stencil_reach) {
+  if (i < reach || i >= extent - reach) {
 #pragma unroll
-    for (int k = 0; k < stencil_width; ++k) {
-      const int d = k - stencil_reach;
+    for (int k = 0; k < width; ++k) {
+      const int d = k - reach;
       if (weights[k] == 0 || (i + d >= 0 && i + d < extent)) continue;
       elements[k] = *neighbour(plan, term, point, i, d);
     }
   }
 #pragma unroll
-  for (int k = 0; k < stencil_width; ++k) sum += weights[k] * elements[k];
+  for (int k = 0; k < width; ++k) sum += weights[k] * elements[k];
 }
 
 /// Not inlined: rarely called, and the kernel is large.
 template <class T>
-__device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+__device__ __noinline__ T term_at(const StencilTerms<T>& plan, const StencilTerm<T>& term,
                                   index_t point, index_t i) {
   T sum{};
   add_term(plan, term, point, i, sum);
@@ -93,16 +97,16 @@ __device__ __noinline__ T term_at(const StencilPlan<T>& plan, const StencilTerm<
 
 /// Adds a term at `count` points of a row that are `step` apart. The first is at position i along
 /// the term's axis.
-template <int max_points, class T>
-__device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm<T>& term,
+template <int max_points, int reach, class T>
+__device__ void add_term_to_points(const StencilTerms<T>& plan, const StencilTerm<T>& term,
                                    index_t point, index_t i, int step, int count,
                                    T (&sums)[max_points]) {
-  if constexpr (max_points == 1) return add_term_unrolled(plan, term, point, i, sums[0]);
+  if constexpr (max_points == 1) return add_term_unrolled<reach>(plan, term, point, i, sums[0]);
   if (term.axis < plan.axes - 1) {
     const RealOf<T>* row = row_at(term, i);
 #pragma unroll
-    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-      const RealOf<T> weight = row[stencil_reach + d];
+    for (int d = -reach; d <= reach; ++d) {
+      const RealOf<T> weight = row[d];
       if (weight == 0) continue;
       const T* x = neighbour(plan, term, point, i, d);
 #pragma unroll
@@ -118,22 +122,22 @@ __device__ void add_term_to_points(const StencilPlan<T>& plan, const StencilTerm
     const index_t place = i + j * step;
     const index_t row = term.first + place;
     if (j >= count) continue;
-    if (row < term.head || row >= term.tail || place < stencil_reach ||
-        place >= plan.extents[term.axis] - stencil_reach) {
+    if (row < term.head || row >= term.tail || place < reach ||
+        place >= plan.extents[term.axis] - reach) {
       sums[j] += term_at(plan, term, point + j * step, place);
       continue;
     }
 #pragma unroll
-    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+    for (int d = -reach; d <= reach; ++d) {
       const RealOf<T> weight = term.interior[stencil_reach + d];
       if (weight != 0) sums[j] += weight * x[j * step + d];
     }
   }
 }
 
-template <int max_points, class T, class Update>
+template <int max_points, int reach, class T, class Update>
 __global__ void __launch_bounds__(block_threads)
-    boundary_kernel(const __grid_constant__ StencilPlan<T> plan,
+    boundary_kernel(const __grid_constant__ StencilTerms<T> plan,
                     const __grid_constant__ Boundary boundary, index_t count, Update update) {
   index_t rest = static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x;
   if (rest >= count) return;
@@ -167,7 +171,7 @@ __global__ void __launch_bounds__(block_threads)
     for (int t = 0; t < plan.terms; ++t) {
       const StencilTerm<T>& term = plan.term[t];
       if (term.output != output) continue;
-      add_term_to_points(plan, term, point, at[term.axis], step, points, sums);
+      add_term_to_points<max_points, reach>(plan, term, point, at[term.axis], step, points, sums);
     }
     T* y = plan.y[output] + point;
 #pragma unroll
@@ -178,8 +182,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 /// Computes a boundary with at most max_points points per thread.
-template <int max_points, class T, class Update>
-void launch_boundary(Cuda device, const StencilPlan<T>& plan, Boundary boundary, Update update) {
+template <int max_points, int reach, class T, class Update>
+void launch_boundary(Cuda device, const StencilTerms<T>& plan, Boundary boundary, Update update) {
   const int last = plan.axes - 1;
   index_t count = 0;
   for (int part = 0; part < 2 * plan.axes; ++part) {
@@ -196,7 +200,7 @@ void launch_boundary(Cuda device, const StencilPlan<T>& plan, Boundary boundary,
     for (int axis = 0; axis < last; ++axis) boundary.threads[part] *= length(axis);
     count += boundary.threads[part];
   }
-  boundary_kernel<max_points>
+  boundary_kernel<max_points, reach>
       <<<static_cast<unsigned>(ceil_divide(count, block_threads)), block_threads, 0,
          detail::stream_of(device)>>>(plan, boundary, count, update);
   detail::check_cuda_launch();
@@ -204,7 +208,7 @@ void launch_boundary(Cuda device, const StencilPlan<T>& plan, Boundary boundary,
 
 /// Computes the points of a box that are not in the core, which may be empty.
 template <class T, class Update>
-void compute_boundary(Cuda device, const StencilPlan<T>& plan, const StencilBox& box,
+void compute_boundary(Cuda device, const StencilTerms<T>& plan, const StencilBox& box,
                       const StencilBox& core, Update update) {
   const auto points_in = [&plan](const StencilBox& b) {
     index_t points = 1;
@@ -214,9 +218,15 @@ void compute_boundary(Cuda device, const StencilPlan<T>& plan, const StencilBox&
   const index_t points = points_in(box) - points_in(core);
   if (points == 0) return;
   const Boundary boundary{box, core, {}, {}, {}};
-  if (points < points_per_thread * target_threads)
-    return launch_boundary<1>(device, plan, boundary, update);
-  launch_boundary<points_per_thread>(device, plan, boundary, update);
+  const bool is_wide =
+      std::any_of(plan.term, plan.term + plan.terms,
+                  [](const StencilTerm<T>& term) { return term.reach > narrow_reach; });
+  const bool is_small = points < points_per_thread * target_threads;
+  if (is_small && is_wide) return launch_boundary<1, stencil_reach>(device, plan, boundary, update);
+  if (is_small) return launch_boundary<1, narrow_reach>(device, plan, boundary, update);
+  if (is_wide)
+    return launch_boundary<points_per_thread, stencil_reach>(device, plan, boundary, update);
+  launch_boundary<points_per_thread, narrow_reach>(device, plan, boundary, update);
 }
 
 }  // namespace weft::kernels

@@ -219,9 +219,9 @@ struct EndTaps {
     bits = regular;
 #pragma unroll
     for (int j = 0; j < width; ++j) {
-      const RealOf<T>* row = row_at(term, k + j) + stencil_reach;
+      const RealOf<T>* row = row_at(term, k + j);
 #pragma unroll
-      for (int d = -stencil_reach; d <= stencil_reach; ++d) {
+      for (int d = -narrow_reach; d <= narrow_reach; ++d) {
         const RealOf<T> weight = __ldg(row + d);
         const bool is_usual = weight == term.interior[stencil_reach + d];
         if (!is_usual && weight != 0) bits |= irregular;
@@ -256,8 +256,8 @@ struct EndTaps {
   __device__ static T sum_row(const RealOf<T>* row, const T* x) {
     T sum{};
 #pragma unroll 1
-    for (int d = -stencil_reach; d <= stencil_reach; ++d) {
-      const RealOf<T> weight = row[stencil_reach + d];
+    for (int d = -narrow_reach; d <= narrow_reach; ++d) {
+      const RealOf<T> weight = row[d];
       if (weight != 0) sum += weight * x[d];
     }
     return sum;

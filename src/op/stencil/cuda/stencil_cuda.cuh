@@ -136,6 +136,7 @@ template <class T, int outputs, int taps, int reach>
     if (term.axis != plan.axes - 1 || term.output < first || term.output >= first + count) continue;
     if (stencil.along_output >= 0) return false;
     if (std::max(term.reach_before, term.reach_after) > reach) return false;
+    if (term.reach > narrow_reach) return false;
     stencil.along_output = term.output - first;
     stencil.along_from = plan.x[term.input];
     stencil.along_window = term.input == window;
@@ -206,7 +207,7 @@ template <int outputs, int taps, int reach, int width, class T, class Update>
 [[nodiscard]] bool try_to_march(Cuda device, const StencilPlan<T>& plan, const Core& core,
                                 int first, int count, Update update) {
   // One kernel is enough for arrays without whole packs.
-  if constexpr (width < detail::Pack<T>::width && (reach < stencil_reach || taps == 0)) {
+  if constexpr (width < detail::Pack<T>::width && (reach < narrow_reach || taps == 0)) {
     return false;
   } else {
     CoreStencil<T, outputs, taps, reach> stencil;
@@ -219,7 +220,7 @@ template <int outputs, int taps, int reach, int width, class T, class Update>
 /// Whether the kernel with the most taps can compute each output on its own.
 template <class T>
 bool can_march(const StencilPlan<T>& plan) {
-  CoreStencil<T, 1, max_cross_taps, stencil_reach> stencil;
+  CoreStencil<T, 1, max_cross_taps, narrow_reach> stencil;
   for (int output = 0; output < plan.outputs; ++output) {
     if (!make_core_stencil(plan, output, 1, stencil)) return false;
   }
@@ -229,7 +230,7 @@ bool can_march(const StencilPlan<T>& plan) {
 /// Computes outputs that read the same elements together, up to three. Requires can_march().
 template <int width, class T, class Update>
 void march_outputs(Cuda device, const StencilPlan<T>& plan, const Core& core, Update update) {
-  constexpr int far = stencil_reach;
+  constexpr int far = narrow_reach;
   for (int first = 0; first < plan.outputs;) {
     int count = std::min(3, plan.outputs - first);
     while (count > 1 && !try_to_march<3, 2, 1, width>(device, plan, core, first, count, update) &&

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <weft/op/linear_operator.hpp>
+
+#include <array>
+#include <initializer_list>
+#include <span>
+
+namespace weft {
+
+/// y[i, ..] = x at positions[i] in the space of its first three axes, from the eight samples around
+/// it: positions are fractions of sample indices within these axes, in any order, which may repeat.
+/// All ranks pass the same positions. Forward and adjoint are gathers.
+///
+/// The range has one axis of positions, then the other axes of the domain.
+template <Scalar T>
+LinearOperator<T> trilinear(const Layout& layout, std::span<const std::array<double, 3>> positions);
+template <Scalar T>
+LinearOperator<T> trilinear(const Layout& layout,
+                            std::initializer_list<std::array<double, 3>> positions) {
+  return trilinear<T>(layout, std::span(positions.begin(), positions.size()));
+}
+
+}  // namespace weft
