@@ -98,6 +98,13 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("summa", summa<T>(matrix(Layout::bricks(comm, {9, 7})), {.columns = 5}));
   add("fredholm1", fredholm1<T>(matrix(Layout::scatter(comm, {6, 4, 3})), {.nz = 2}));
 
+  const auto in_window = [&](const Shape& window) {
+    return matrix_mult<T>(random_array<T>(Layout::local({window.count(), 3}).on(device), 4));
+  };
+  const Layout along_first = Layout::scatter(comm, {14, 6}).on(device);
+  add("sliding2d", sliding2d(along_first, in_window({5, 6}), {.window = {5}, .overlap = {2}}));
+  add("patch2d", patch2d(along_first, in_window({5, 4}), {.window = {5, 4}, .overlap = {2}}));
+
   const auto scaling = diagonal<T>(d);
   add("2 A - A^H A", 2 * scaling - adjoint(scaling) * scaling);
   add("vstack", vstack({scaling, identity<T>(layout)}));

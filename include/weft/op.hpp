@@ -29,3 +29,5 @@
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/windows/sliding.hpp>
+#include <weft/op/windows/window_design.hpp>

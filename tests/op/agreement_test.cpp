@@ -4,6 +4,7 @@
 #include "op/support/check_operator.hpp"
 
 #include <weft/op/basic/halo.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/redistribute.hpp>
 #include <weft/op/basic/sum_along.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
@@ -16,6 +17,7 @@
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/windows/sliding.hpp>
 
 #include "support/disagreement.hpp"
 
@@ -56,6 +58,10 @@ std::vector<std::pair<std::string, Factory>> factories() {
        }},
       {"matrix_mult", [](const Layout& at) { matrix_mult(Array(at)); }},
       {"summa", [](const Layout& at) { summa(Array(at)); }},
+      {"patch",
+       [](const Layout& at) {
+         patch(at, identity<double>(Layout::local({2, 2})), {.window = {2}});
+       }},
       {"fredholm1",
        [](const Layout& at) {
          const Layout kernel = Layout::scatter(at.comm(), {at.shape()[0], 2, at.shape()[1]}, 0);
@@ -107,6 +113,9 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
                         [&] { first_derivative<double>(layout, {.axis = axis}); });
     expect_disagreement(comm, {"sum_along", "axis 0", "axis 1"},
                         [&] { sum_along<double>(layout, {.axis = axis}); });
+    expect_disagreement(comm, {"sliding", "axes 0", "axes 1"}, [&] {
+      sliding(layout, identity<double>(Layout::local({2, 8})), {axis}, {.window = {2}});
+    });
     expect_disagreement(comm, {"f32", "f64"}, [&] {
       if (comm.rank() == 0) {
         laplacian<float>(layout);
