@@ -1,5 +1,6 @@
 #include "selftest/catalogue.hpp"
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/random.hpp>
 #include <weft/weft.hpp>
 
@@ -96,6 +97,12 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
       matrix_mult<T>(matrix(Layout::scatter(comm, {9, 7}, 1)), {.scattered = true}));
   add("matrix_mult, grid", matrix_mult<T>(matrix(Layout::bricks(comm, {9, 7}))));
   add("summa", summa<T>(matrix(Layout::bricks(comm, {9, 7})), {.columns = 5}));
+  const CooMatrix<T> sparse{{0, 8, 3, 0, 5}, {6, 0, 3, 1, 6}, {T(2), T(-1), T(3), T(1), T(4)}};
+  const Layout sparse_model = Layout::scatter(comm, {7}).on(device);
+  const Layout sparse_data = Layout::scatter(comm, {9}).on(device);
+  add("sparse_matrix", sparse_matrix(sparse, sparse_model, sparse_data));
+  add("sparse_matrix, replicated model",
+      sparse_matrix(sparse, replicated_like(sparse_model, {7}), sparse_data));
   add("fredholm1", fredholm1<T>(matrix(Layout::scatter(comm, {6, 4, 3})), {.nz = 2}));
 
   const auto in_window = [&](const Shape& window) {

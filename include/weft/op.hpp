@@ -24,6 +24,7 @@
 #include <weft/op/integral/mdc.hpp>
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/matrix/sparse_matrix.hpp>
 #include <weft/op/stencil/derivative_kind.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>

@@ -13,6 +13,7 @@
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/matrix/sparse_matrix.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -58,6 +59,11 @@ std::vector<std::pair<std::string, Factory>> factories() {
        }},
       {"matrix_mult", [](const Layout& at) { matrix_mult(Array(at)); }},
       {"summa", [](const Layout& at) { summa(Array(at)); }},
+      {"sparse_matrix",
+       [](const Layout& at) {
+         const CooMatrix<double> one{{0}, {0}, {2.0}};
+         sparse_matrix(one, at, at);
+       }},
       {"patch",
        [](const Layout& at) {
          patch(at, identity<double>(Layout::local({2, 2})), {.window = {2}});

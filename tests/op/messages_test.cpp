@@ -12,6 +12,7 @@
 #include <weft/op/basic/sum_along.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
+#include <weft/op/matrix/sparse_matrix.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
@@ -67,6 +68,10 @@ void for_each_operator(const Layout& layout, F f) {
   f(pad<T>(layout, std::vector<AxisPadding>(static_cast<std::size_t>(ndim), {1, 2})));
   f(S);
   f(transpose_axes<T>(layout, {1, 0}));
+  if (!layout.is_cut_anywhere(1)) {
+    const CooMatrix<T> corners{{0, 0, 5}, {0, 29, 29}, {1, 2, 3}};
+    f(sparse_matrix(corners, layout, layout));
+  }
   if (ndim == 2 && !(layout.is_cut_anywhere(0) && layout.is_cut_anywhere(1))) {
     const auto window = Layout::local({2, 3}).on(layout.device());
     f(patch(layout, identity<T>(window), {.window = {2, 3}, .overlap = {1}}));
