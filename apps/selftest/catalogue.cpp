@@ -1,5 +1,6 @@
 #include "selftest/catalogue.hpp"
 
+#include <weft/array/layout_transforms.hpp>
 #include <weft/array/random.hpp>
 #include <weft/weft.hpp>
 
@@ -126,6 +127,19 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
       add("mdc", mdc<T>(random_array<std::complex<T>>(slices.on(device), 3), {.nt = 11, .nv = 2}));
     }
   }
+  const CooMatrix<T> sparse{{0, 8, 3, 0, 5}, {6, 0, 3, 1, 6}, {T(2), T(-1), T(3), T(1), T(4)}};
+  const Layout sparse_model = Layout::scatter(comm, {7}).on(device);
+  const Layout sparse_data = Layout::scatter(comm, {9}).on(device);
+  add("sparse_matrix", sparse_matrix(sparse, sparse_model, sparse_data));
+  add("sparse_matrix, replicated model",
+      sparse_matrix(sparse, replicated_like(sparse_model, {7}), sparse_data));
+
+  const auto in_window = [&](const Shape& window) {
+    return matrix_mult<T>(random_array<T>(Layout::local({window.count(), 3}).on(device), 4));
+  };
+  const Layout along_first = Layout::scatter(comm, {14, 6}).on(device);
+  add("sliding2d", sliding2d(along_first, in_window({5, 6}), {.window = {5}, .overlap = {2}}));
+  add("patch2d", patch2d(along_first, in_window({5, 4}), {.window = {5, 4}, .overlap = {2}}));
 
   const auto scaling = diagonal<T>(d);
   add("2 A - A^H A", 2 * scaling - adjoint(scaling) * scaling);

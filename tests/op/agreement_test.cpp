@@ -4,6 +4,7 @@
 #include "op/support/check_operator.hpp"
 
 #include <weft/op/basic/halo.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/redistribute.hpp>
 #include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/sum_along.hpp>
@@ -16,11 +17,13 @@
 #include <weft/op/interpolation/bilinear.hpp>
 #include <weft/op/interpolation/interp.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/matrix/sparse_matrix.hpp>
 #include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/windows/sliding.hpp>
 
 #include "support/disagreement.hpp"
 
@@ -75,6 +78,15 @@ std::vector<std::pair<std::string, Factory>> factories() {
        }},
       {"matrix_mult", [](const Layout& at) { matrix_mult(Array(at)); }},
       {"summa", [](const Layout& at) { summa(Array(at)); }},
+      {"sparse_matrix",
+       [](const Layout& at) {
+         const CooMatrix<double> one{{0}, {0}, {2.0}};
+         sparse_matrix(one, at, at);
+       }},
+      {"patch",
+       [](const Layout& at) {
+         patch(at, identity<double>(Layout::local({2, 2})), {.window = {2}});
+       }},
       {"fredholm1",
        [](const Layout& at) {
          const Layout kernel = Layout::scatter(at.comm(), {at.shape()[0], 2, at.shape()[1]}, 0);
@@ -130,6 +142,9 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
                         [&] { interp<double>(layout, {position}, {.axis = 0}); });
     expect_disagreement(comm, {"sum_along", "axis 0", "axis 1"},
                         [&] { sum_along<double>(layout, {.axis = axis}); });
+    expect_disagreement(comm, {"sliding", "axes 0", "axes 1"}, [&] {
+      sliding(layout, identity<double>(Layout::local({2, 8})), {axis}, {.window = {2}});
+    });
     expect_disagreement(comm, {"f32", "f64"}, [&] {
       if (comm.rank() == 0) {
         laplacian<float>(layout);

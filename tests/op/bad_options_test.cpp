@@ -16,6 +16,7 @@
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/windows/sliding.hpp>
 
 #include <limits>
 
@@ -104,6 +105,10 @@ TEST(BadOptions, rejects_invalid_enumerators) {
                                 [&] { laplacian<double>(layout, {.kind = kind}); });
     expect_error<ArgumentError>(comm, {"halo", "boundary", "9"}, [&] {
       halo<double>(layout, {{1, 1}, {1, 1}}, {.boundary = static_cast<Boundary>(9)});
+    });
+    expect_error<ArgumentError>(comm, {"sliding2d", "Taper", "4"}, [&] {
+      sliding2d(layout, identity<double>(Layout::local({2, 5})),
+                {.window = {2}, .taper = static_cast<Taper>(4)});
     });
     const std::vector<double> filter = {1, 2};
     expect_error<ArgumentError>(comm, {"convolve1d", "ConvolutionMethod", "5"}, [&] {

@@ -22,11 +22,13 @@
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/interpolation/bilinear.hpp>
 #include <weft/op/interpolation/interp.hpp>
+#include <weft/op/matrix/sparse_matrix.hpp>
 #include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/windows/sliding.hpp>
 
 #include "op/support/check_operator.hpp"
 #include "support/allocations.hpp"
@@ -77,6 +79,14 @@ void for_each_operator(const Layout& layout, F f) {
   f(pad<T>(layout, std::vector<AxisPadding>(static_cast<std::size_t>(ndim), {1, 2})));
   f(S);
   f(transpose_axes<T>(layout, {1, 0}));
+  if (!layout.is_cut_anywhere(1)) {
+    const CooMatrix<T> corners{{0, 0, 5}, {0, 29, 29}, {1, 2, 3}};
+    f(sparse_matrix(corners, layout, layout));
+  }
+  if (ndim == 2 && !(layout.is_cut_anywhere(0) && layout.is_cut_anywhere(1))) {
+    const auto window = Layout::local({2, 3}).on(layout.device());
+    f(patch(layout, identity<T>(window), {.window = {2, 3}, .overlap = {1}}));
+  }
   f(real_part<T>(layout));
   f(imag_part<T>(layout));
   f(conjugation<T>(layout));

@@ -165,6 +165,27 @@ TEST_F(Threads, share_matrix_products) {
       fredholm1<double>(random_array<double>(Layout::local({64, 128, 128}), 6), {.nz = 4}));
 }
 
+TEST_F(Threads, share_sparse_products) {
+  const Layout layout = Layout::local(line);
+  CsrMatrix<double> matrix;
+  for (index_t row = 0; row < line.count(); ++row) {
+    for (const index_t column : {row / 3, row / 2 + line.count() / 2}) {
+      matrix.columns.push_back(column);
+      matrix.values.push_back(2);
+    }
+    matrix.row_begins.push_back(std::ssize(matrix.values));
+  }
+  expect_shared("sparse_matrix", sparse_matrix(matrix, layout, layout));
+}
+
+TEST_F(Threads, share_windows) {
+  const auto of = [](const Shape& window) { return identity<double>(Layout::local(window)); };
+  expect_shared("sliding2d", sliding2d(Layout::local(plane), of({128, 1024}),
+                                       {.window = {128}, .overlap = {64}}));
+  expect_shared("patch2d",
+                patch2d(Layout::local(plane), of({256, 256}), {.window = {256}, .overlap = {128}}));
+}
+
 TEST_F(Threads, share_combined_operators) {
   const Layout layout = Layout::local(plane);
   const auto a = diagonal<double>(random_array<double>(layout, 7));
