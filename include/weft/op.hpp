@@ -16,6 +16,7 @@
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/convolution/convolve_nd.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
