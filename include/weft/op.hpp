@@ -18,6 +18,8 @@
 #include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/convolution/convolve_nd.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
+#include <weft/op/convolution/non_stationary_convolve_nd.hpp>
+#include <weft/op/convolution/non_stationary_filters.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
 #include <weft/op/fourier/fft.hpp>
