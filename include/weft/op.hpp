@@ -17,6 +17,8 @@
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/convolution/convolve_nd.hpp>
+#include <weft/op/convolution/downsample.hpp>
+#include <weft/op/convolution/gaussian_filter.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
 #include <weft/op/convolution/non_stationary_convolve_nd.hpp>
 #include <weft/op/convolution/non_stationary_filters.hpp>
