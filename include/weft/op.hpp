@@ -29,6 +29,10 @@
 #include <weft/op/integral/mdc.hpp>
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/seismic/avo_modelling.hpp>
+#include <weft/op/seismic/poststack_modelling.hpp>
+#include <weft/op/seismic/prestack_modelling.hpp>
+#include <weft/op/seismic/reflection.hpp>
 #include <weft/op/stencil/derivative_kind.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
