@@ -229,6 +229,10 @@ void add_neighbours(Cases& cases) {
       });
     }
   }
+  cases.add_on<double>("non_stationary_convolve2d", plane, [](const Layout& l) {
+    return non_stationary_convolve2d<double>(
+        l, {{5, 5}, {{0, 1000}, {0, 1000}}, std::vector<double>(100, 0.5)});
+  });
 }
 
 void add_transforms(Cases& cases) {
@@ -247,6 +251,18 @@ void add_transforms(Cases& cases) {
     return convolve1d<double>(l, std::vector<double>(500, 0.5),
                               {.axis = 1, .method = ConvolutionMethod::fft});
   });
+  for (const index_t taps : {3, 5, 7, 9, 11, 15, 31}) {
+    const std::vector<double> filter(static_cast<std::size_t>(taps * taps), 0.5);
+    for (const bool by_fft : {false, true}) {
+      const auto method = by_fft ? ConvolutionMethod::fft : ConvolutionMethod::direct;
+      cases.add_on<double>(
+          fmt::format("convolve_nd by {} of {} x {} taps", by_fft ? "fft" : "sums", taps, taps),
+          plane, [=](const Layout& l) {
+            return convolve_nd<double>(l, {taps, taps}, filter,
+                                       {.offset = {taps / 2, taps / 2}, .method = method});
+          });
+    }
+  }
   cases.add<double>("mdc, 65 frequencies of (64, 64)", [](const Comm& comm) {
     return mdc<double>(numbers<C>(Layout::scatter(comm, {65, 64, 64})), {.nt = 129, .nv = 16});
   });

@@ -92,6 +92,19 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   }
   add("non_stationary_convolve1d",
       non_stationary_convolve1d<T>(layout, {{T(1), T(2), T(1)}, {T(0), T(1), T(3)}}, {1, 3}));
+  add("convolve_nd", convolve_nd<T>(layout, Shape(Index::filled(last + 1, 1)).with(last, 4), filter,
+                                    {.method = ConvolutionMethod::direct}));
+  if (last > 0) {
+    add("non_stationary_convolve2d",
+        non_stationary_convolve2d<T>(layout, {{1, 3}, {{1}, {1}}, {T(1), T(2), T(3)}}));
+    add("non_stationary_filters2d", non_stationary_filters2d<T>(d, {1, 3}, {{1}, {1, 2}}));
+  }
+  add("non_stationary_filters1d", non_stationary_filters1d<T>(d, 3, {0, 2}));
+  add("gaussian_filter", gaussian_filter<T>(layout, {.truncate = 2}));
+  add("downsample", downsample<T>(layout, {.truncate = 2, .axes = {-1}}));
+  add("poststack_modelling", poststack_modelling<T>(layout, filter));
+  add("prestack_modelling",
+      prestack_modelling<T>(Layout::scatter(comm, {8, 3, 2}).on(layout.device()), filter, {5, 15}));
   if (has_fft) {
     for (int axis = 0; axis <= last; ++axis) {
       add(fmt::format("fft, axis {}", axis), fft<T>(layout, {.axis = axis, .nfft = 16}));

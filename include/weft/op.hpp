@@ -22,7 +22,12 @@
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/convolution/convolve_nd.hpp>
+#include <weft/op/convolution/downsample.hpp>
+#include <weft/op/convolution/gaussian_filter.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
+#include <weft/op/convolution/non_stationary_convolve_nd.hpp>
+#include <weft/op/convolution/non_stationary_filters.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
 #include <weft/op/fourier/fft.hpp>
@@ -35,6 +40,10 @@
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
 #include <weft/op/matrix/sparse_matrix.hpp>
+#include <weft/op/seismic/avo_modelling.hpp>
+#include <weft/op/seismic/poststack_modelling.hpp>
+#include <weft/op/seismic/prestack_modelling.hpp>
+#include <weft/op/seismic/reflection.hpp>
 #include <weft/op/stencil/derivative_kind.hpp>
 #include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>

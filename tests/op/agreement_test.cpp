@@ -10,7 +10,12 @@
 #include <weft/op/basic/sum_along.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/convolution/convolve_nd.hpp>
+#include <weft/op/convolution/downsample.hpp>
+#include <weft/op/convolution/gaussian_filter.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
+#include <weft/op/convolution/non_stationary_convolve_nd.hpp>
+#include <weft/op/convolution/non_stationary_filters.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
@@ -65,6 +70,18 @@ std::vector<std::pair<std::string, Factory>> factories() {
        [=](const Layout& at) {
          non_stationary_convolve1d<double>(at, {filter}, {1}, {.axis = 0});
        }},
+      {"convolve_nd",
+       [=](const Layout& at) {
+         convolve_nd<double>(at, {3, 1}, filter, {.method = ConvolutionMethod::direct});
+       }},
+      {"non_stationary_convolve2d",
+       [=](const Layout& at) {
+         non_stationary_convolve2d<double>(at, {{3, 1}, {{0}, {0}}, filter});
+       }},
+      {"non_stationary_filters1d",
+       [](const Layout& at) { non_stationary_filters1d<double>(Array(at), 3, {0}); }},
+      {"gaussian_filter", [](const Layout& at) { gaussian_filter<double>(at); }},
+      {"downsample", [](const Layout& at) { downsample<double>(at); }},
       {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 0}); }},
       {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 1}); }},
       {"redistribute",

@@ -20,9 +20,16 @@
 #include <weft/op/basic/to_device.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
+#include <weft/op/convolution/convolve_nd.hpp>
+#include <weft/op/convolution/downsample.hpp>
+#include <weft/op/convolution/gaussian_filter.hpp>
+#include <weft/op/convolution/non_stationary_convolve_nd.hpp>
+#include <weft/op/convolution/non_stationary_filters.hpp>
 #include <weft/op/interpolation/bilinear.hpp>
 #include <weft/op/interpolation/interp.hpp>
 #include <weft/op/matrix/sparse_matrix.hpp>
+#include <weft/op/seismic/poststack_modelling.hpp>
+#include <weft/op/seismic/prestack_modelling.hpp>
 #include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
@@ -101,6 +108,13 @@ void for_each_operator(const Layout& layout, F f) {
     f(interp<T>(layout, {4.5, 0.25, 3}, {.axis = 0, .kind = kind}));
   }
   f(bilinear<T>(layout, {{4.5, 0.25}, {0.5, 3}}));
+  const std::vector<T> filter = {T{1}, T{0, 2}, T{-1}};
+  f(convolve_nd<T>(layout, {3, 1}, filter, {.method = ConvolutionMethod::direct}));
+  f(non_stationary_convolve2d<T>(layout, {{1, 3}, {{1}, {1}}, filter}));
+  f(non_stationary_filters1d<T>(make_array<T>(layout), 3, {0, 2}, {.axes = {0}}));
+  f(gaussian_filter<T>(layout));
+  f(downsample<T>(layout));
+  f(poststack_modelling<T>(layout, filter));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
   f(reshape<T>(layout, Layout::scatter(comm, {5, 6}, 1).on(layout.device())));
   f(cast<double, T>(layout));
@@ -249,6 +263,30 @@ TEST(Messages, function_operators_allocate_when_they_need_to) {
   });
 }
 
+TEST(Messages, seismic_models_exchange_halos_along_distributed_samples) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const Shape shape{5 * comm.size(), 3, 4 * comm.size()};
+    const std::vector<double> wavelet = {1, 2, 1};
+    for (const int axis : {0, 2}) {
+      const Layout layout = Layout::scatter(comm, shape, axis);
+      const index_t neighbours =
+          (comm.rank() == 0 ? 0 : 1) + (comm.rank() == comm.size() - 1 ? 0 : 1);
+      // Those of the derivative and of the convolution.
+      const index_t messages = axis == 0 ? 2 * neighbours : 0;
+      const auto expect_messages = [&](const LinearOperator<double>& a) {
+        const auto x = make_array<double>(a.domain());
+        auto y = make_array<double>(a.range());
+        EXPECT_EQ(calls_of(comm, [&] { a.forward(x, y); }), 2 * messages);
+        EXPECT_EQ(a.cost().messages, static_cast<double>(messages));
+      };
+      expect_messages(poststack_modelling<double>(layout, wavelet));
+      expect_messages(prestack_modelling<double>(layout, wavelet, {10, 20}));
+      EXPECT_EQ(avo_modelling<double>(layout, {10, 20}).cost().messages, 0);
+    }
+  });
+}
+
 TEST(Messages, halo_sends_one_message_per_neighbour) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);
@@ -360,6 +398,9 @@ TEST(Messages, applying_allocates_nothing) {
       latest.forward(first, y);
       latest.forward(second, y);
     });
+    expect_allocates_nothing(comm,
+                             prestack_modelling<double>(Layout::scatter(comm, {6, 3, 2}),
+                                                        std::vector<double>{1, 2, 1}, {10, 20}));
     const auto mine = some_local_operators<double>(Device::cpu());
     expect_allocates_nothing(comm, kronecker(mine[0], mine[0], {.over = comm}));
     expect_allocates_nothing(comm, block_diag(comm, mine));

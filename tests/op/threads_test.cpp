@@ -138,6 +138,19 @@ TEST_F(Threads, share_stencils_and_convolutions) {
     expect_shared("gradient", gradient<double>(layout));
   }
   expect_shared("laplacian", laplacian<double>(Layout::local(plane), {.axes = {0, 1}}));
+  const Layout layout = Layout::local(plane);
+  expect_shared("convolve_nd",
+                convolve_nd<double>(layout, {3, 3}, filter, {.method = ConvolutionMethod::direct}));
+  const FilterBank<double> bank{{3, 3}, {{0}, {0, 512}}, std::vector<double>(18, 0.5)};
+  expect_shared("non_stationary_convolve2d", non_stationary_convolve2d<double>(layout, bank));
+  expect_shared("non_stationary_filters2d",
+                non_stationary_filters2d<double>(random_array<double>(layout, 5), bank.shape,
+                                                 bank.positions));
+  expect_shared("gaussian_filter", gaussian_filter<double>(layout));
+  expect_shared("downsample", downsample<double>(layout));
+  expect_shared("poststack_modelling", poststack_modelling<double>(layout, filter));
+  expect_shared("avo_modelling",
+                avo_modelling<double>(Layout::local({256, 3, 1024}), {10, 20, 30}));
 }
 
 TEST_F(Threads, share_interpolation) {

@@ -9,6 +9,7 @@
 #include "array/plan_agreement.hpp"
 #include "core/option_checks.hpp"
 #include "op/convolution/axis_filter.hpp"
+#include "op/convolution/fast_length.hpp"
 #include "op/fourier/fourier_plan.hpp"
 #include "op/scaling.hpp"
 
@@ -67,23 +68,11 @@ std::vector<Spectrum<T>> spectrum_of(const Filter<T>& h, index_t nfft, Device de
   return {spectrum.begin(), spectrum.begin() + count};
 }
 
-/// The next length with prime factors up to 7, for which FFTs are fast.
-index_t fast_length(index_t n) {
-  const auto is_smooth = [](index_t number) {
-    for (const index_t prime : {2, 3, 5, 7}) {
-      while (number % prime == 0) number /= prime;
-    }
-    return number == 1;
-  };
-  while (!is_smooth(n)) ++n;
-  return n;
-}
-
 template <Scalar T>
 LinearOperator<T> fft_convolution(const Layout& layout, int axis, const Filter<T>& h) {
   // Long enough that wrapped elements are truncated.
   const index_t reach = std::max(h.offset, h.count() - 1 - h.offset);
-  const index_t nfft = fast_length(layout.shape()[axis] + reach);
+  const index_t nfft = detail::fast_length(layout.shape()[axis] + reach);
   const auto transform = fftnd<T>(layout, {.axes = {axis}, .nfft = {nfft}, .transposed = true});
   const std::vector<Spectrum<T>> spectrum = spectrum_of(h, nfft, layout.device());
   return adjoint(transform) *

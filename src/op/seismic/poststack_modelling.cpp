@@ -1,0 +1,30 @@
+#include <weft/op/seismic/poststack_modelling.hpp>
+
+#include <weft/core/error.hpp>
+#include <weft/op/algebra/operator_algebra.hpp>
+#include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/stencil/first_derivative.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace weft {
+
+template <Scalar T>
+LinearOperator<T> poststack_modelling(const Layout& layout,
+                                      std::type_identity_t<std::span<const T>> wavelet,
+                                      const PoststackModellingOptions& options) {
+  require(!wavelet.empty(), "poststack_modelling: the wavelet is empty");
+  std::vector<T> half(wavelet.begin(), wavelet.end());
+  for (T& tap : half) tap *= Real<T>(0.5);
+  const auto D = first_derivative<T>(layout, {.axis = options.axis, .kind = options.kind});
+  return convolve1d<T>(layout, half, {.offset = std::ssize(half) / 2, .axis = options.axis}) * D;
+}
+
+#define INSTANTIATE(T)                               \
+  template LinearOperator<T> poststack_modelling<T>( \
+      const Layout&, std::type_identity_t<std::span<const T>>, const PoststackModellingOptions&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft
