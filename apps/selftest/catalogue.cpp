@@ -82,6 +82,7 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("non_stationary_convolve1d",
       non_stationary_convolve1d<T>(layout, {{T(1), T(2), T(1)}, {T(0), T(1), T(3)}}, {1, 3}));
   if (has_fft) {
+    add("dct", dct<T>(layout));
     for (int axis = 0; axis <= last; ++axis) {
       add(fmt::format("fft, axis {}", axis), fft<T>(layout, {.axis = axis, .nfft = 16}));
     }

@@ -19,6 +19,7 @@
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
+#include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/integral/mdc.hpp>

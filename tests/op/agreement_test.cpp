@@ -9,6 +9,7 @@
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
+#include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
@@ -63,6 +64,7 @@ std::vector<std::pair<std::string, Factory>> factories() {
        }},
   };
 #if defined(WEFT_WITH_FFTW)
+  all.push_back({"dct", [](const Layout& at) { dct<double>(at, {.axes = {0}}); }});
   all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 0}); }});
   all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 1}); }});
   all.push_back({"fft2d", [](const Layout& at) { fft2d<std::complex<double>>(at); }});
@@ -115,6 +117,8 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
       }
     });
 #if defined(WEFT_WITH_FFTW)
+    expect_disagreement(comm, {"dct", "type 1", "type 2"},
+                        [&] { dct<double>(layout, {.type = comm.rank() == 0 ? 1 : 2}); });
     expect_disagreement(comm, {"fft", "[0]", "[1]"}, [&] { fft<double>(layout, {.axis = axis}); });
 #endif
   });

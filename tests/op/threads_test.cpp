@@ -157,6 +157,7 @@ TEST_F(Threads, share_transforms) {
     for (const int axis : {0, 1}) {
       expect_shared(fmt::format("fft {}", axis), fft<double>(Layout::local(shape), {.axis = axis}));
     }
+    expect_shared("dct", dct<double>(Layout::local(shape)));
     expect_shared("fftnd", fftnd<C>(Layout::local(shape)));
   }
 }

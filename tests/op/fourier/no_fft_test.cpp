@@ -2,6 +2,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
 
 namespace weft::test {
@@ -10,6 +11,7 @@ TEST(NoFft, is_reported_when_a_transform_is_constructed) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<DeviceError>(comm, {"fft:", "FFTW"}, [&] { fft<double>(layout); });
+    expect_error<DeviceError>(comm, {"dct:", "FFTW"}, [&] { dct<double>(layout); });
     const std::vector<double> h(3);
     expect_error<DeviceError>(
         comm, {"FFTW"}, [&] { convolve1d<double>(layout, h, {.method = ConvolutionMethod::fft}); });
