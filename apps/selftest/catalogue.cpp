@@ -89,6 +89,13 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
     add("fftnd", fftnd<T>(layout));
   }
 
+  add("dwtnd", dwtnd<T>(layout, {.wavelet = "sym4", .level = 2}));
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("dwt, axis {}", axis),
+        dwt<T>(layout, {.wavelet = "bior2.4", .axis = axis, .level = 2}));
+    add(fmt::format("swt, axis {}", axis), swt<T>(layout, {.wavelet = "db3", .axis = axis}));
+  }
+
   const Device device = layout.device();
   const auto matrix = [&](const Layout& cut) { return random_array<T>(cut.on(device), 3); };
   add("matrix_mult, rows",

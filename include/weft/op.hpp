@@ -25,8 +25,12 @@
 #include <weft/op/integral/mdc.hpp>
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
+#include <weft/op/radon/chirp_radon.hpp>
+#include <weft/op/radon/fourier_radon.hpp>
 #include <weft/op/stencil/derivative_kind.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/wavelet/dwt.hpp>
+#include <weft/op/wavelet/swt.hpp>

@@ -16,6 +16,8 @@
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/wavelet/dwt.hpp>
+#include <weft/op/wavelet/swt.hpp>
 
 #include "op/support/check_operator.hpp"
 #include "support/allocations.hpp"
@@ -74,6 +76,8 @@ void for_each_operator(const Layout& layout, F f) {
   f(second_derivative<T>(layout, {.axis = 1}));
   f(laplacian<T>(layout));
   f(gradient<T>(layout));
+  f(dwtnd<T>(layout, {.wavelet = "db2", .level = 2}));
+  f(swt<T>(layout, {.wavelet = "db2", .axis = 0}));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
   f(T{1, 2} * (A * A + pow(A, 3)) - adjoint(A));
   f(transpose(A));
