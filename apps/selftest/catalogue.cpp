@@ -106,6 +106,7 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("prestack_modelling",
       prestack_modelling<T>(Layout::scatter(comm, {8, 3, 2}).on(layout.device()), filter, {5, 15}));
   if (has_fft) {
+    add("dct", dct<T>(layout));
     for (int axis = 0; axis <= last; ++axis) {
       add(fmt::format("fft, axis {}", axis), fft<T>(layout, {.axis = axis, .nfft = 16}));
       add(fmt::format("shift, axis {}", axis), shift<T>(layout, {.shift = {1.3}, .axis = axis}));
@@ -124,6 +125,12 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   }
   if (last >= 1) add("bilinear", bilinear<T>(layout, {{0.4, 0.6}, {0, 0.3}, {0.4, 0.6}}));
   if (last >= 2) add("trilinear", trilinear<T>(layout, {{0.4, 0.6, 0.1}, {0, 0.3, 1}}));
+  add("dwtnd", dwtnd<T>(layout, {.wavelet = "sym4", .level = 2}));
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("dwt, axis {}", axis),
+        dwt<T>(layout, {.wavelet = "bior2.4", .axis = axis, .level = 2}));
+    add(fmt::format("swt, axis {}", axis), swt<T>(layout, {.wavelet = "db3", .axis = axis}));
+  }
 
   const Device device = layout.device();
   const auto matrix = [&](const Layout& cut) { return random_array<T>(cut.on(device), 3); };

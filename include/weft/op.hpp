@@ -30,6 +30,7 @@
 #include <weft/op/convolution/non_stationary_filters.hpp>
 #include <weft/op/dense_matrix.hpp>
 #include <weft/op/dot_test.hpp>
+#include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
@@ -40,6 +41,8 @@
 #include <weft/op/linear_operator.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
 #include <weft/op/matrix/sparse_matrix.hpp>
+#include <weft/op/radon/chirp_radon.hpp>
+#include <weft/op/radon/fourier_radon.hpp>
 #include <weft/op/seismic/avo_modelling.hpp>
 #include <weft/op/seismic/poststack_modelling.hpp>
 #include <weft/op/seismic/prestack_modelling.hpp>
@@ -50,5 +53,7 @@
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/wavelet/dwt.hpp>
+#include <weft/op/wavelet/swt.hpp>
 #include <weft/op/windows/sliding.hpp>
 #include <weft/op/windows/window_design.hpp>

@@ -16,6 +16,7 @@
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
 #include <weft/op/convolution/non_stationary_convolve_nd.hpp>
 #include <weft/op/convolution/non_stationary_filters.hpp>
+#include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/fourier/shift.hpp>
 #include <weft/op/integral/fredholm1.hpp>
@@ -23,11 +24,15 @@
 #include <weft/op/interpolation/interp.hpp>
 #include <weft/op/matrix/matrix_mult.hpp>
 #include <weft/op/matrix/sparse_matrix.hpp>
+#include <weft/op/radon/chirp_radon.hpp>
+#include <weft/op/radon/fourier_radon.hpp>
 #include <weft/op/stencil/directional_derivative.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/wavelet/dwt.hpp>
+#include <weft/op/wavelet/swt.hpp>
 #include <weft/op/windows/sliding.hpp>
 
 #include "support/disagreement.hpp"
@@ -93,6 +98,8 @@ std::vector<std::pair<std::string, Factory>> factories() {
          const Layout to = Layout::scatter(at.comm(), {at.shape()[1], at.shape()[0]});
          transpose_axes<double>(at, {1, 0}, {.range = to});
        }},
+      {"dwt", [](const Layout& at) { dwt<double>(at, {.axis = 0}); }},
+      {"swt", [](const Layout& at) { swt<double>(at, {.axis = 1}); }},
       {"matrix_mult", [](const Layout& at) { matrix_mult(Array(at)); }},
       {"summa", [](const Layout& at) { summa(Array(at)); }},
       {"sparse_matrix",
@@ -111,10 +118,16 @@ std::vector<std::pair<std::string, Factory>> factories() {
        }},
   };
 #if defined(WEFT_WITH_FFTW)
+  all.push_back({"dct", [](const Layout& at) { dct<double>(at, {.axes = {0}}); }});
   all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 0}); }});
   all.push_back({"fft", [](const Layout& at) { fft<double>(at, {.axis = 1}); }});
   all.push_back({"fft2d", [](const Layout& at) { fft2d<std::complex<double>>(at); }});
   all.push_back({"shift", [](const Layout& at) { shift<double>(at, {.axis = 0}); }});
+  all.push_back({"chirp_radon2d", [](const Layout& at) { chirp_radon2d<double>(at, {}); }});
+  all.push_back({"fourier_radon2d", [](const Layout& at) {
+                   const std::vector<double> p(static_cast<std::size_t>(at.shape()[0]));
+                   fourier_radon2d<double>(at, {.offsets = {1, 2}, .slownesses = p});
+                 }});
   all.push_back({"convolve1d", [=](const Layout& at) {
                    convolve1d<double>(at, filter, {.axis = 0, .method = ConvolutionMethod::fft});
                  }});
@@ -162,6 +175,9 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
     expect_disagreement(comm, {"sliding", "axes 0", "axes 1"}, [&] {
       sliding(layout, identity<double>(Layout::local({2, 8})), {axis}, {.window = {2}});
     });
+    expect_disagreement(comm, {"dwt", "wavelet haar", "wavelet db2"}, [&] {
+      dwt<double>(layout, {.wavelet = comm.rank() == 0 ? "haar" : "db2"});
+    });
     expect_disagreement(comm, {"f32", "f64"}, [&] {
       if (comm.rank() == 0) {
         laplacian<float>(layout);
@@ -170,6 +186,11 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
       }
     });
 #if defined(WEFT_WITH_FFTW)
+    expect_disagreement(comm, {"dct", "type 1", "type 2"},
+                        [&] { dct<double>(layout, {.type = comm.rank() == 0 ? 1 : 2}); });
+    expect_disagreement(comm, {"chirp_radon2d", "pmax 1", "pmax 2"}, [&] {
+      chirp_radon2d<double>(layout, {.pmax = comm.rank() == 0 ? 1.0 : 2.0});
+    });
     expect_disagreement(comm, {"fft", "[0]", "[1]"}, [&] { fft<double>(layout, {.axis = axis}); });
 #endif
   });

@@ -35,6 +35,8 @@
 #include <weft/op/stencil/gradient.hpp>
 #include <weft/op/stencil/laplacian.hpp>
 #include <weft/op/stencil/second_derivative.hpp>
+#include <weft/op/wavelet/dwt.hpp>
+#include <weft/op/wavelet/swt.hpp>
 #include <weft/op/windows/sliding.hpp>
 
 #include "op/support/check_operator.hpp"
@@ -115,6 +117,8 @@ void for_each_operator(const Layout& layout, F f) {
   f(gaussian_filter<T>(layout));
   f(downsample<T>(layout));
   f(poststack_modelling<T>(layout, filter));
+  f(dwtnd<T>(layout, {.wavelet = "db2", .level = 2}));
+  f(swt<T>(layout, {.wavelet = "db2", .axis = 0}));
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
   f(reshape<T>(layout, Layout::scatter(comm, {5, 6}, 1).on(layout.device())));
   f(cast<double, T>(layout));

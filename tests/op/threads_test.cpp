@@ -137,6 +137,11 @@ TEST_F(Threads, share_stencils_and_convolutions) {
     }
     expect_shared("gradient", gradient<double>(layout));
   }
+  for (const Shape& shape : {line, plane, thin}) {
+    const Layout layout = Layout::local(shape);
+    expect_shared("dwtnd", dwtnd<double>(layout, {.wavelet = "db4", .level = 2}));
+    expect_shared("swt", swt<double>(layout, {.wavelet = "db4", .axis = 0, .level = 2}));
+  }
   expect_shared("laplacian", laplacian<double>(Layout::local(plane), {.axes = {0, 1}}));
   const Layout layout = Layout::local(plane);
   expect_shared("convolve_nd",
@@ -214,8 +219,16 @@ TEST_F(Threads, share_transforms) {
     for (const int axis : {0, 1}) {
       expect_shared(fmt::format("fft {}", axis), fft<double>(Layout::local(shape), {.axis = axis}));
     }
+    expect_shared("dct", dct<double>(Layout::local(shape)));
+    expect_shared("chirp_radon2d", chirp_radon2d<double>(Layout::local(shape), {}));
     expect_shared("fftnd", fftnd<C>(Layout::local(shape)));
   }
+}
+
+TEST_F(Threads, share_radon_transforms) {
+  const std::vector<double> positions(64, 0.1);
+  expect_shared("fourier_radon2d",
+                fourier_radon2d<double>(Layout::local({64, 4096}), {positions, positions}));
 }
 #endif
 

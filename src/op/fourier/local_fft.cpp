@@ -1,6 +1,5 @@
 #include "op/fourier/local_fft.hpp"
 
-#include <weft/array/arithmetic.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 
@@ -8,6 +7,7 @@
 #include "op/axis_layout.hpp"
 #include "op/fourier/fourier_plan.hpp"
 #include "op/fourier/local_fft_kernels.hpp"
+#include "op/fourier/transform_into.hpp"
 
 #include <fmt/format.h>
 
@@ -16,19 +16,6 @@
 
 namespace weft::detail {
 namespace {
-
-/// out = alpha f + beta out, where transform(to) writes f to an array.
-template <Scalar T, class F>
-void transform_into(const ArrayView<T>& out, DistributedArray<T>& spare, Update<T> update,
-                    F transform) {
-  if (update.beta == T{}) {
-    transform(out);
-    if (!update.is_plain()) scale(update.alpha, out);
-  } else {
-    transform(spare);
-    axpby(update.alpha, spare, update.beta, out);
-  }
-}
 
 template <Scalar X>
 std::unique_ptr<FourierPlan<X>> plan_of(const Layout& layout, const std::vector<int>& axes,

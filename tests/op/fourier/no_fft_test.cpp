@@ -2,7 +2,10 @@
 
 #include <weft/core/error.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
+#include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
+#include <weft/op/radon/chirp_radon.hpp>
+#include <weft/op/radon/fourier_radon.hpp>
 
 namespace weft::test {
 
@@ -10,6 +13,12 @@ TEST(NoFft, is_reported_when_a_transform_is_constructed) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 5});
     expect_error<DeviceError>(comm, {"fft:", "FFTW"}, [&] { fft<double>(layout); });
+    expect_error<DeviceError>(comm, {"dct:", "FFTW"}, [&] { dct<double>(layout); });
+    expect_error<DeviceError>(comm, {"chirp_radon2d:", "FFTW"},
+                              [&] { chirp_radon2d<double>(layout, {}); });
+    expect_error<DeviceError>(comm, {"fourier_radon2d:", "FFTW"}, [&] {
+      fourier_radon2d<double>(layout, {.offsets = {1}, .slownesses = {1, 2, 3, 4}});
+    });
     const std::vector<double> h(3);
     expect_error<DeviceError>(
         comm, {"FFTW"}, [&] { convolve1d<double>(layout, h, {.method = ConvolutionMethod::fft}); });
