@@ -99,10 +99,16 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
         non_stationary_convolve2d<T>(layout, {{1, 3}, {{1}, {1}}, {T(1), T(2), T(3)}}));
     add("non_stationary_filters2d", non_stationary_filters2d<T>(d, {1, 3}, {{1}, {1, 2}}));
   }
+  if (last > 1) {
+    add("non_stationary_convolve3d",
+        non_stationary_convolve3d<T>(layout, {{1, 1, 3}, {{0}, {0}, {1}}, {T(1), T(2), T(3)}}));
+  }
   add("non_stationary_filters1d", non_stationary_filters1d<T>(d, 3, {0, 2}));
   add("gaussian_filter", gaussian_filter<T>(layout, {.truncate = 2}));
   add("downsample", downsample<T>(layout, {.truncate = 2, .axes = {-1}}));
   add("poststack_modelling", poststack_modelling<T>(layout, filter));
+  add("avo_modelling",
+      avo_modelling<T>(Layout::scatter(comm, {8, 3, 2}).on(layout.device()), {5, 15, 25}));
   add("prestack_modelling",
       prestack_modelling<T>(Layout::scatter(comm, {8, 3, 2}).on(layout.device()), filter, {5, 15}));
   if (has_fft) {
@@ -126,6 +132,7 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   if (last >= 1) add("bilinear", bilinear<T>(layout, {{0.4, 0.6}, {0, 0.3}, {0.4, 0.6}}));
   if (last >= 2) add("trilinear", trilinear<T>(layout, {{0.4, 0.6, 0.1}, {0, 0.3, 1}}));
   add("dwtnd", dwtnd<T>(layout, {.wavelet = "sym4", .level = 2}));
+  if (last > 0) add("dwt2d", dwt2d<T>(layout, {.wavelet = "db2"}));
   for (int axis = 0; axis <= last; ++axis) {
     add(fmt::format("dwt, axis {}", axis),
         dwt<T>(layout, {.wavelet = "bior2.4", .axis = axis, .level = 2}));
@@ -144,6 +151,13 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("fredholm1", fredholm1<T>(matrix(slices), {.nz = 2}));
   if constexpr (!is_complex<T>) {
     if (has_fft) {
+      const RadonAxis radon{.offsets = {1, 2.5, 3}, .slownesses = {0.1, 0.4}};
+      const Layout rays = Layout::scatter(comm, {2, 9}).on(device);
+      const Layout cube = Layout::scatter(comm, {2, 2, 9}).on(device);
+      add("fourier_radon2d", fourier_radon2d<T>(rays, radon));
+      add("fourier_radon3d", fourier_radon3d<T>(cube, radon, radon));
+      add("chirp_radon2d", chirp_radon2d<T>(rays, {}));
+      add("chirp_radon3d", chirp_radon3d<T>(cube, {}, {}));
       add("mdc", mdc<T>(random_array<std::complex<T>>(slices.on(device), 3), {.nt = 11, .nv = 2}));
     }
   }
@@ -158,7 +172,15 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
     return matrix_mult<T>(random_array<T>(Layout::local({window.count(), 3}).on(device), 4));
   };
   const Layout along_first = Layout::scatter(comm, {14, 6}).on(device);
+  const Layout line = Layout::scatter(comm, {14}).on(device);
+  const Layout volume = Layout::scatter(comm, {8, 5, 4}).on(device);
+  add("sliding", sliding(along_first, in_window({2, 6}), {0}, {.window = {2}}));
+  add("sliding1d", sliding1d(line, in_window({5}), {.window = {5}, .overlap = {2}}));
   add("sliding2d", sliding2d(along_first, in_window({5, 6}), {.window = {5}, .overlap = {2}}));
+  add("sliding3d", sliding3d(volume, in_window({5, 5, 4}), {.window = {5}, .overlap = {2}}));
+  const WindowOptions cubes{.window = {5, 5, 4}, .overlap = {2}};
+  add("patch", patch(volume, in_window({5, 5, 4}), cubes));
+  add("patch3d", patch3d(volume, in_window({5, 5, 4}), cubes));
   add("patch2d", patch2d(along_first, in_window({5, 4}), {.window = {5, 4}, .overlap = {2}}));
 
   const auto scaling = diagonal<T>(d);
