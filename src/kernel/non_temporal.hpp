@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -27,6 +28,17 @@ constexpr index_t line_bytes = 64;
 template <class T>
 index_t offset_in_line(const T* y) {
   return static_cast<index_t>(reinterpret_cast<std::uintptr_t>(y) % line_bytes / sizeof(T));
+}
+
+/// Calls f(begin, n) for pieces of a row of `count` elements, n = `line` elements each but the
+/// last; n is a constant for these, so that their loops are unrolled.
+template <index_t line, class F>
+inline void for_each_line(index_t count, F f) {
+  index_t begin = 0;
+  for (; begin + line <= count; begin += line) {
+    f(begin, std::integral_constant<index_t, line>{});
+  }
+  if (begin < count) f(begin, count - begin);
 }
 
 /// How a cache line is stored. Non-temporal stores bypass the caches.

@@ -71,7 +71,7 @@ class CurveOperator final : public OperatorNode<T> {
       : OperatorNode<T>(who, domain, range),
         samples_(domain.count()),
         nt_(range.shape()[range.ndim() - 1]),
-        columns_(range.box().shape.count(0, range.ndim() - 1)),
+        columns_(nt_ == 0 ? 0 : range.local_count() / nt_),
         first_column_(first_column(range)),
         crossings_(range, samples_, options.interpolation) {
     if (!range.is_replicated() && has_peers(range.group_comm())) {

@@ -97,7 +97,7 @@ class RunningSums {
 
   index_t strips_for(int threads) const {
     const index_t least = (plan_.inner + widest - 1) / widest;
-    const index_t wanted = (threads + plan_.outer - 1) / std::max<index_t>(plan_.outer, 1);
+    const index_t wanted = (threads + plan_.outer - 1) / plan_.outer;
     return std::max(least, std::min(wanted, (plan_.inner + narrow_strip - 1) / narrow_strip));
   }
   Strip strip_at(index_t o, index_t number, index_t strips) const {
@@ -224,19 +224,26 @@ class RunningSums {
     for (index_t step = 0; step < here.count; ++step, x += row, y += row) {
       const auto* from = reinterpret_cast<const Real*>(x);
       auto* const to = reinterpret_cast<Real*>(plain_ && !non_temporal_ ? y : values);
-      constexpr index_t line = line_bytes / index_t{sizeof(Real)};
-      for (index_t done = 0; done < count; done += line) {
-        const index_t k = reverse ? (count - 1 - done) / line * line : done;
+      const auto compute = [&](index_t k, auto n) {
         __builtin_prefetch(from + k + ahead);
-        const index_t end = std::min(k + line, count);
 #pragma omp simd
-        for (index_t j = k; j < end; ++j) {
+        for (index_t j = k; j < k + n; ++j) {
           const double value = from[j];
           const double sum = sums[j] + value;
           sums[j] = sum;
           const double total = before[j] + sum;
           to[j] = static_cast<Real>(scale * (halves ? total - 0.5 * value : total));
         }
+      };
+      constexpr index_t line = line_bytes / index_t{sizeof(Real)};
+      if constexpr (reverse) {
+        const index_t whole = count / line * line;
+        if (whole < count) compute(whole, count - whole);
+        for (index_t k = whole - line; k >= 0; k -= line) {
+          compute(k, std::integral_constant<index_t, line>{});
+        }
+      } else {
+        for_each_line<line>(count, compute);
       }
       if (!plain_ || non_temporal_) put(values, strip.width, y);
     }
@@ -271,6 +278,7 @@ class RunningSums {
 template <class T, class Update>
 void run_lines(Cpu, const RunningSumPlan& plan, const T* in, const SumOf<T>* carry, T* out,
                Update update) {
+  if (plan.outer * plan.inner == 0) return;
   RunningSums<T, Update>(plan, in, carry, out, update).run();
 }
 

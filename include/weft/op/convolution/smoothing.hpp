@@ -13,9 +13,9 @@ struct SmoothingOptions {
 
 /// Moving average over a box with one odd length per axis: y[i] = sum over |j - i| <= length / 2 of
 /// x[j] / length along each axis, where x is zero outside the array. Self-adjoint. One pass per
-/// axis, by convolve1d: sums are added anew for each element, so that rounding errors do not
-/// accumulate along the axis. Communication: one halo exchange per distributed axis, or that of a
-/// Fourier transform for very long boxes. PyLops: Smoothing1D, Smoothing2D, SmoothingND.
+/// axis; each sum is of the elements in its box alone, so that rounding errors do not accumulate
+/// along the axis. Boxes longer than 63 are applied by convolve1d. Communication: one halo exchange
+/// per distributed axis, or that of convolve1d. PyLops: Smoothing1D, Smoothing2D, SmoothingND.
 template <Scalar T>
 LinearOperator<T> smoothing(const Layout& layout, const std::vector<index_t>& lengths,
                             const SmoothingOptions& options = {});
