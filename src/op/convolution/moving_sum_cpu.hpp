@@ -33,6 +33,9 @@ class MovingSums {
         input_(input),
         y_(y),
         update_(update) {
+    for (index_t part = 2; part <= reach; ++part) {
+      if (additions_with(part) < additions_with(part_)) part_ = part;
+    }
     if constexpr (std::is_same_v<Update, Assigned<T>>) {
       plain_ = !is_nonzero(update.alpha - T{1});
       non_temporal_ = plain_ && outer * n * inner * index_t{sizeof(T)} >= non_temporal_bytes &&
@@ -50,17 +53,14 @@ class MovingSums {
   }
 
  private:
-  // Lines of at most this many neighbours are computed as one, from sums of 4 and 16 elements in a
-  // chunk of the line; chunks overlap by the reach of the sums.
+  // Lines of at most this many neighbours are computed as one, from shorter sums in a chunk of the
+  // line; chunks overlap by the reach of the sums.
   static constexpr index_t narrow_row = 16;
   static constexpr index_t block_size = 1024;
   static constexpr index_t chunk = 512;
   static constexpr index_t most_overlap = 512;
   static constexpr index_t window_size = chunk + most_overlap;
-  static constexpr int levels = 3;  // sums of 1, 4 and 16 elements
-  static constexpr std::size_t max_terms = 9;
-  static_assert(2 * max_moving_reach + 1 < 64);
-  static constexpr index_t longest_direct_sum = 7;
+  static constexpr std::size_t max_terms = 15;
   /// Elements of sums that a strip of rows keeps in the cache, and the most elements of a row.
   static constexpr index_t strip_size = 16384;
   static constexpr index_t widest = 1024;
@@ -68,6 +68,13 @@ class MovingSums {
   static constexpr index_t job_elements = 65536;
   static constexpr index_t prefetch = 2048 / index_t{sizeof(R)};
 
+  /// What a sum from sums of `part` elements costs; storing and loading these counts as two.
+  index_t additions_with(index_t part) const {
+    const index_t terms = length_ / part + length_ % part;
+    if (terms > static_cast<index_t>(max_terms) || part > static_cast<index_t>(max_terms))
+      return length_;
+    return part == 1 ? length_ : part + terms + 2;
+  }
   const R* input() const { return reinterpret_cast<const R*>(input_.x); }
 
   /// Puts values for the elements from `first` on, counted in reals from the beginning of y.
@@ -103,8 +110,8 @@ class MovingSums {
   /// Elements [first, last) of a line.
   void run_block(index_t o, index_t first, index_t last) const {
     const index_t extent = n_ * inner_;
-    const index_t reach = reach_ * inner_;
-    const index_t edge = extent < 4 * reach ? extent : reach;
+    const index_t near_edge = (reach_ * inner_ + line - 1) / line * line;
+    const index_t edge = extent < 4 * near_edge ? extent : near_edge;
     const index_t position = o * extent + first;
     alignas(line_bytes) R values[block_size];
     R* const out = target(position, values);
@@ -118,36 +125,32 @@ class MovingSums {
   }
   /// Computes elements of a line that all are near its ends, or all are not.
   void run_chunk(index_t o, index_t first, index_t count, R* out) const {
-    alignas(line_bytes) R sums[levels][window_size];
-    const R* level[levels] = {};
+    alignas(line_bytes) R sums[window_size];
+    alignas(line_bytes) R copied[window_size];
     const index_t overlap = (length_ - 1) * inner_;
     const R* ahead = input() + o * n_ * inner_ + first + prefetch;
-    level[0] = window(o, first - reach_ * inner_, count + overlap, sums[0]);
-    // sums[b][p] is the sum of the 4^b elements from p on; short sums need x alone.
-    int top = 0;
-    index_t size = 1;
-    for (; size * 4 <= length_ && length_ > longest_direct_sum; size *= 4) {
-      const R* terms[4];
-      for (index_t t = 0; t < 4; ++t) terms[t] = level[top] + t * size * inner_;
-      R* const next = sums[top + 1];
-      add_terms(std::make_index_sequence<4>{}, terms, count + overlap - (4 * size - 1) * inner_,
-                R{1}, std::exchange(ahead, nullptr), next);
-      level[++top] = next;
-    }
-    // A sum of length_ elements consists of as many of each size as its digits to base 4 tell.
+    const R* const x = window(o, first - reach_ * inner_, count + overlap, copied);
+    // Sums of `part` elements first, then the sum of as many of these as fit, and of the rest.
     const R* terms[max_terms] = {};
-    int used = 0;
-    for (index_t done = 0; done < length_; done += size) {
-      for (; done + size > length_; size /= 4) --top;
-      terms[used++] = level[top] + done * inner_;
+    if (part_ > 1) {
+      for (index_t t = 0; t < part_; ++t) terms[t] = x + t * inner_;
+      const index_t needed = count + overlap - (part_ - 1) * inner_;
+      with_terms<2>(part_, [&](auto order) {
+        add_terms(order, terms, needed, R{1}, std::exchange(ahead, nullptr), sums);
+      });
     }
+    const R* const parts = part_ > 1 ? sums : x;
+    index_t used = 0;
+    index_t done = 0;
+    for (; done + part_ <= length_; done += part_) terms[used++] = parts + done * inner_;
+    for (; done < length_; ++done) terms[used++] = x + done * inner_;
     with_terms<2>(used, [&](auto order) { add_terms(order, terms, count, scale_, ahead, out); });
   }
   /// Calls f with the index sequence of `terms`, which is at least `least`.
   template <std::size_t least, class F>
-  static void with_terms(int terms, F f) {
+  static void with_terms(index_t terms, F f) {
     if constexpr (least < max_terms) {
-      if (terms > static_cast<int>(least)) return with_terms<least + 1>(terms, f);
+      if (terms > static_cast<index_t>(least)) return with_terms<least + 1>(terms, f);
     }
     f(std::make_index_sequence<least>{});
   }
@@ -240,9 +243,13 @@ class MovingSums {
     for (index_t j = length_ - 2; j >= 0; --j) {
       const R* const x = row(o, k, first + j);
       const R* const after = to_end + (j + 1) * width;
+      const R* const ahead = row(o, k, first + length_ + length_ - 2 - j);
       R* const sum = to_end + j * width;
+      for_each_line<line>(width, [=](index_t at, auto n) {
+        __builtin_prefetch(ahead + at);
 #pragma omp simd
-      for (index_t p = 0; p < width; ++p) sum[p] = x[p] + after[p];
+        for (index_t p = 0; p < n; ++p) sum[at + p] = x[at + p] + after[at + p];
+      });
     }
   }
   /// Elements of a row from k on; rows beyond the ghost cells are zero.
@@ -262,6 +269,7 @@ class MovingSums {
   index_t inner_;  // in reals
   index_t reach_;
   index_t length_;
+  index_t part_ = 1;  // elements of the sums that sums consist of, in lines
   R scale_;
   FilterInput<T> input_;
   T* y_;
