@@ -57,8 +57,8 @@ inline void use_threads([[maybe_unused]] int threads) {
 
 /// The options of a benchmark. Prints a usage message and ends the program if they are invalid.
 struct Options {
-  /// Measure the rows whose names contain this, and fewer rows. Only derivative_bench and
-  /// threads_bench select rows.
+  /// Measure the rows whose names contain this, and fewer rows. Only axis_bench, derivative_bench
+  /// and threads_bench select rows.
   std::string only;
   bool quick = false;
   /// The file for the results; empty for none.

@@ -57,6 +57,12 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   for (int axis = 0; axis <= last; ++axis) {
     add(fmt::format("sum_along, axis {}", axis), sum_along<T>(layout, {.axis = axis}));
   }
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("flip, axis {}", axis), flip<T>(layout, {.axis = axis}));
+    add(fmt::format("roll, axis {}", axis), roll<T>(layout, {.axis = axis, .shift = 3}));
+    add(fmt::format("symmetrize, axis {}", axis), symmetrize<T>(layout, {.axis = axis}));
+  }
+  add("regression", regression<T>(random_array<Real<T>>(layout, 5), {.order = 3}));
   add("redistribute",
       redistribute<T>(layout, Layout::scatter(comm, shape, std::min(1, last)).on(layout.device())));
   add("reshape", reshape<T>(layout, Layout::scatter(comm, {shape.count()}).on(layout.device())));
@@ -90,6 +96,8 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
     add(fmt::format("convolve1d, axis {}", axis),
         convolve1d<T>(layout, filter, {.offset = 1, .axis = axis}));
   }
+  add("smoothing",
+      smoothing<T>(layout, std::vector<index_t>(static_cast<std::size_t>(last + 1), 5)));
   add("non_stationary_convolve1d",
       non_stationary_convolve1d<T>(layout, {{T(1), T(2), T(1)}, {T(0), T(1), T(3)}}, {1, 3}));
   add("convolve_nd", convolve_nd<T>(layout, Shape(Index::filled(last + 1, 1)).with(last, 4), filter,
@@ -182,6 +190,16 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("patch", patch(volume, in_window({5, 5, 4}), cubes));
   add("patch3d", patch3d(volume, in_window({5, 5, 4}), cubes));
   add("patch2d", patch2d(along_first, in_window({5, 4}), {.window = {5, 4}, .overlap = {2}}));
+
+  for (int axis = 0; axis <= last; ++axis) {
+    add(fmt::format("causal_integration, axis {}", axis),
+        causal_integration<T>(layout, {.axis = axis, .sampling = 0.1}));
+  }
+  const Layout columns = Layout::scatter(comm, {9, 7}).on(device);
+  add("spread", spread<T>(Layout::replicated(comm, {3, 5}).on(device), columns,
+                          [](index_t ix0, index_t it0, index_t ix) {
+                            return static_cast<double>(it0) + 0.3 * static_cast<double>(ix0 * ix);
+                          }));
 
   const auto scaling = diagonal<T>(d);
   add("2 A - A^H A", 2 * scaling - adjoint(scaling) * scaling);

@@ -3,11 +3,15 @@
 
 #include "op/support/check_operator.hpp"
 
+#include <weft/op/basic/flip.hpp>
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/regression.hpp>
 #include <weft/op/basic/reshape.hpp>
+#include <weft/op/basic/roll.hpp>
 #include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/symmetrize.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/convolution/convolve_nd.hpp>
@@ -16,9 +20,12 @@
 #include <weft/op/convolution/non_stationary_convolve1d.hpp>
 #include <weft/op/convolution/non_stationary_convolve_nd.hpp>
 #include <weft/op/convolution/non_stationary_filters.hpp>
+#include <weft/op/convolution/smoothing.hpp>
+#include <weft/op/curves/spread.hpp>
 #include <weft/op/fourier/dct.hpp>
 #include <weft/op/fourier/fft.hpp>
 #include <weft/op/fourier/shift.hpp>
+#include <weft/op/integral/causal_integration.hpp>
 #include <weft/op/integral/fredholm1.hpp>
 #include <weft/op/interpolation/bilinear.hpp>
 #include <weft/op/interpolation/interp.hpp>
@@ -89,6 +96,17 @@ std::vector<std::pair<std::string, Factory>> factories() {
       {"downsample", [](const Layout& at) { downsample<double>(at); }},
       {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 0}); }},
       {"sum_along", [](const Layout& at) { sum_along<double>(at, {.axis = 1}); }},
+      {"flip", [](const Layout& at) { flip<double>(at, {.axis = 0}); }},
+      {"roll", [](const Layout& at) { roll<double>(at, {.axis = 1}); }},
+      {"symmetrize", [](const Layout& at) { symmetrize<double>(at, {.axis = 0}); }},
+      {"causal_integration", [](const Layout& at) { causal_integration<double>(at, {.axis = 0}); }},
+      {"smoothing", [](const Layout& at) { smoothing<double>(at, {3}); }},
+      {"regression", [](const Layout& at) { regression<double>(Array(at)); }},
+      {"spread",
+       [](const Layout& at) {
+         spread<double>(Layout::replicated(at.comm(), {2, 2}), at,
+                        [](index_t, index_t, index_t) { return 0.0; });
+       }},
       {"redistribute",
        [](const Layout& at) { redistribute<double>(at, Layout::scatter(at.comm(), at.shape())); }},
       {"reshape",
@@ -178,6 +196,15 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
     expect_disagreement(comm, {"dwt", "wavelet haar", "wavelet db2"}, [&] {
       dwt<double>(layout, {.wavelet = comm.rank() == 0 ? "haar" : "db2"});
     });
+    expect_disagreement(comm, {"flip", "axis 0", "axis 1"},
+                        [&] { flip<double>(layout, {.axis = axis}); });
+    expect_disagreement(comm, {"roll", "shift 1", "shift 0"},
+                        [&] { roll<double>(layout, {.axis = 0, .shift = axis}); });
+    expect_disagreement(comm, {"causal_integration", "kind 0", "kind 1"}, [&] {
+      causal_integration<double>(layout, {.kind = static_cast<IntegrationKind>(axis)});
+    });
+    expect_disagreement(comm, {"smoothing", "lengths [1]", "lengths [3]"},
+                        [&] { smoothing<double>(layout, {1 + 2 * axis}); });
     expect_disagreement(comm, {"f32", "f64"}, [&] {
       if (comm.rank() == 0) {
         laplacian<float>(layout);

@@ -2,6 +2,7 @@
 // replaced operator new count allocations.
 
 #include <weft/array/arithmetic.hpp>
+#include <weft/array/layout_transforms.hpp>
 #include <weft/op/algebra/blocks.hpp>
 #include <weft/op/algebra/function_operator.hpp>
 #include <weft/op/algebra/kronecker.hpp>
@@ -9,14 +10,18 @@
 #include <weft/op/basic/cast.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/diagonal.hpp>
+#include <weft/op/basic/flip.hpp>
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/pad.hpp>
 #include <weft/op/basic/redistribute.hpp>
+#include <weft/op/basic/regression.hpp>
 #include <weft/op/basic/relabel.hpp>
 #include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/restriction.hpp>
+#include <weft/op/basic/roll.hpp>
 #include <weft/op/basic/sum_along.hpp>
+#include <weft/op/basic/symmetrize.hpp>
 #include <weft/op/basic/to_device.hpp>
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
@@ -25,6 +30,9 @@
 #include <weft/op/convolution/gaussian_filter.hpp>
 #include <weft/op/convolution/non_stationary_convolve_nd.hpp>
 #include <weft/op/convolution/non_stationary_filters.hpp>
+#include <weft/op/convolution/smoothing.hpp>
+#include <weft/op/curves/spread.hpp>
+#include <weft/op/integral/causal_integration.hpp>
 #include <weft/op/interpolation/bilinear.hpp>
 #include <weft/op/interpolation/interp.hpp>
 #include <weft/op/matrix/sparse_matrix.hpp>
@@ -119,6 +127,22 @@ void for_each_operator(const Layout& layout, F f) {
   f(poststack_modelling<T>(layout, filter));
   f(dwtnd<T>(layout, {.wavelet = "db2", .level = 2}));
   f(swt<T>(layout, {.wavelet = "db2", .axis = 0}));
+  for (const int axis : {0, 1}) {
+    f(flip<T>(layout, {.axis = axis}));
+    f(roll<T>(layout, {.axis = axis, .shift = 2}));
+    f(symmetrize<T>(layout, {.axis = axis}));
+    f(causal_integration<T>(layout, {.axis = axis, .kind = IntegrationKind::trapezoidal}));
+  }
+  f(smoothing<T>(layout, {3, 3}));
+  f(regression<T>(make_array<float>(layout), {.order = 5}));
+  if (!layout.is_cut_anywhere(1)) {
+    const Layout model = replicated_like(layout, {2, 3});
+    const SpreadFunction position = [](index_t, index_t it0, index_t ix) {
+      return 0.5 * static_cast<double>(it0 + ix);
+    };
+    f(spread<T>(model, layout, position));
+    f(spread<T>(model, layout, position, {.on_the_fly = true}));
+  }
   f(redistribute<T>(layout, Layout::scatter(comm, layout.shape(), 1).on(layout.device())));
   f(reshape<T>(layout, Layout::scatter(comm, {5, 6}, 1).on(layout.device())));
   f(cast<double, T>(layout));
@@ -183,6 +207,48 @@ TEST(Messages, sum_along_needs_one_allreduce_if_the_axis_is_distributed) {
     const Comm line = bricks.line_comm(1);
     if (!line.valid() || line.size() == 1) return;
     EXPECT_EQ(calls_of(line, [&] { S.forward(x, y, {2, 3}); }), 1);
+  });
+}
+
+TEST(Messages, moves_along_a_distributed_axis_need_one_all_to_all) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout rows = Layout::scatter(comm, {3 * comm.size(), 5});
+    for (const int axis : {0, 1}) {
+      const index_t calls = axis == 0 ? one : 0;
+      expect_calls(flip<double>(rows, {.axis = axis}), calls, calls);
+      expect_calls(roll<double>(rows, {.axis = axis, .shift = 4}), calls, calls);
+      expect_calls(symmetrize<double>(rows, {.axis = axis}), calls, calls);
+    }
+    expect_calls(flip<double>(Layout::replicated(comm, {6, 5}), {.axis = 0}), 0, 0);
+    expect_calls(flip<double>(Layout::on_rank(comm, {6, 5}, 0), {.axis = 0}), 0, 0);
+  });
+}
+
+TEST(Messages, causal_integration_gathers_the_sums_of_lines_once) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout rows = Layout::scatter(comm, {3 * comm.size(), 5});
+    expect_calls(causal_integration<float>(rows, {.axis = 0}), one, one);
+    expect_calls(causal_integration<float>(rows, {.axis = 1}), 0, 0);
+    expect_calls(causal_integration<float>(Layout::replicated(comm, {6, 5}), {.axis = 0}), 0, 0);
+  });
+}
+
+TEST(Messages, replicated_models_need_one_allreduce_for_the_adjoint) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const index_t one = comm.size() > 1 ? 1 : 0;
+    const Layout rows = Layout::scatter(comm, {3 * comm.size(), 5});
+    const Layout copies = Layout::replicated(comm, {6, 5});
+    const Layout model = Layout::replicated(comm, {2, 3});
+    const auto middle = [](index_t, index_t, index_t) { return 2.5; };
+    expect_calls(regression<double>(make_array<double>(rows), {.order = 5}), 0, one);
+    expect_calls(regression<double>(make_array<double>(copies)), 0, 0);
+    expect_calls(spread<double>(model, rows, middle), 0, one);
+    expect_calls(spread<double>(model, copies, middle), 0, 0);
   });
 }
 

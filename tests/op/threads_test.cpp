@@ -174,6 +174,31 @@ TEST_F(Threads, share_interpolation) {
   }
 }
 
+TEST_F(Threads, share_moves_and_running_sums) {
+  for (const Shape& shape : {line, plane, few, thin}) {
+    const Layout layout = Layout::local(shape);
+    for (int axis = 0; axis < shape.ndim(); ++axis) {
+      expect_shared(fmt::format("flip {}", axis), flip<double>(layout, {.axis = axis}));
+      expect_shared(fmt::format("roll {}", axis),
+                    roll<double>(layout, {.axis = axis, .shift = shape[axis] / 2}));
+      expect_shared(fmt::format("symmetrize {}", axis), symmetrize<double>(layout, {.axis = axis}));
+      expect_shared(fmt::format("causal_integration {}", axis),
+                    causal_integration<double>(layout, {.axis = axis}));
+      expect_shared(fmt::format("smoothing {}", axis),
+                    smoothing<double>(layout, {9}, {.axes = {axis}}));
+    }
+  }
+  expect_shared("regression",
+                regression<double>(random_array<double>(Layout::local(plane), 8), {.order = 3}));
+  const auto along = [](index_t, index_t it0, index_t ix) {
+    return static_cast<double>(it0) + 0.01 * static_cast<double>(ix);
+  };
+  for (const bool on_the_fly : {false, true}) {
+    expect_shared("spread", spread<double>(Layout::local({32, 512}), Layout::local({64, 600}),
+                                           along, {.on_the_fly = on_the_fly}));
+  }
+}
+
 TEST_F(Threads, share_matrix_products) {
   expect_shared("matrix_mult", matrix_mult<double>(random_array<double>(Layout::local(plane), 5)));
   expect_shared("summa",

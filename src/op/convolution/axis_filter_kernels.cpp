@@ -7,7 +7,14 @@
 #include "kernel/multiply_add.hpp"
 #include "op/convolution/filter_tile.hpp"
 
+#if !defined(__CUDACC__)
+#include "kernel/non_temporal.hpp"
+#endif
+
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 namespace weft::kernels {
 namespace {
@@ -48,7 +55,7 @@ struct Segment {
 };
 
 /// A block of a line: elements [begin, end), with the same coefficients for all of them, or with
-/// coefficients per element.
+/// coefficients per element. The target of sums begins with the block.
 template <class T>
 struct FilterBlock {
   index_t begin;
@@ -92,7 +99,7 @@ void sum_general(const FilterBlock<T>& block, const Segment<T> (&segments)[3], T
     }
   }
 #pragma omp simd
-  for (index_t p = begin; p < end; ++p) update(sums[p - begin], target[p]);
+  for (index_t p = begin; p < end; ++p) update(sums[p - begin], target[p - begin]);
 }
 
 /// Sums in tiles. All neighbours of the block are in memory from `x` on; elements beyond the last
@@ -105,7 +112,7 @@ void sum_tiles(const FilterBlock<T>& block, const T* x, T* target, Update update
         x, [&](index_t t) { return t * block.inner; }, block.taps, block.coefficients,
         block.tap_step);
     const index_t count = std::min(Tile<T>::width, block.end - p);
-    for (index_t j = 0; j < count; ++j) update(tile.sums[j], target[p + j]);
+    for (index_t j = 0; j < count; ++j) update(tile.sums[j], target[p - block.begin + j]);
   }
 }
 
@@ -149,28 +156,37 @@ void sum_block(const FilterBlock<T>& block, const Segment<T> (&segments)[3], T* 
     return result;
   };
   sum_line_end(piece(block.begin, begin), segments, target, update);
-  sum_tiles(piece(begin, end), line.line + begin - before, target, update);
-  sum_line_end(piece(end, block.end), segments, target, update);
+  sum_tiles(piece(begin, end), line.line + begin - before, target + (begin - block.begin), update);
+  sum_line_end(piece(end, block.end), segments, target + (end - block.begin), update);
 }
 
-/// Treats the n * inner elements of an outer index as one line, in which neighbours along the axis
-/// are `inner` apart, so that loops are long for any axis.
-template <class T, class Update>
-void filter_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, index_t first,
-                 const T* coefficients, bool vary, FilterInput<T> input, T* y, Update update) {
-  // Coefficients that vary do so per element (inner = 1) or per row of `inner` elements.
-  const bool per_element = vary && inner == 1;
-  const index_t row = vary && !per_element ? inner : n * inner;
-  const index_t length = std::min(block_size, row);
-  const index_t blocks_per_row = (row + length - 1) / length;
-  const index_t rows = n * inner / row;
-  const index_t jobs = outer * rows * blocks_per_row;
-  detail::share_jobs(jobs, detail::threads_for(outer * n * inner * taps), [&](index_t job) {
-    const index_t o = job / (rows * blocks_per_row);
-    const index_t row_number = job / blocks_per_row % rows;
-    const index_t begin = row_number * row + job % blocks_per_row * length;
-    const index_t end = std::min(begin + length, (row_number + 1) * row);
-    Segment<T> segments[3] = {{input.x + o * n * inner, 0, n * inner}};
+/// Division of the n * inner elements of an outer index, which form one line, into blocks. Long
+/// rows of `inner` elements are divided into strips, which are computed row by row: what the taps
+/// read stays in the cache.
+struct FilterBlocks {
+  index_t row;
+  index_t rows;
+  index_t length;
+  index_t strips;
+
+  FilterBlocks(index_t n, index_t inner, bool row_by_row)
+      : row(row_by_row || inner >= block_size ? inner : n * inner),
+        rows(n * inner / row),
+        length(std::min(block_size, row)),
+        strips((row + length - 1) / length) {}
+  index_t count() const { return rows * strips; }
+  /// Block number `job`: its row, and where it begins in the row.
+  index_t row_of(index_t job) const { return job % rows; }
+  index_t begin_of(index_t job) const { return job / rows * length; }
+};
+
+/// The line of an outer index, and its ghost cells.
+template <class T>
+struct Line {
+  Segment<T> segments[3];
+
+  Line(const FilterInput<T>& input, index_t o, index_t n, index_t inner)
+      : segments{{input.x + o * n * inner, 0, n * inner}} {
     if (input.before > 0) {
       segments[1] = {input.ghosts_before + (o + 1) * input.before * inner, -input.before * inner,
                      0};
@@ -179,9 +195,37 @@ void filter_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, ind
       segments[2] = {input.ghosts_after + (o * input.after - n) * inner, n * inner,
                      (n + input.after) * inner};
     }
-    const T* of_block = coefficients + (vary && !per_element ? row_number : 0);
-    sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, per_element}, segments,
-                 y + o * n * inner, update);
+  }
+};
+
+/// Neighbours along the axis are `inner` apart in the line, so that loops are long for any axis.
+template <class T, class Update>
+void filter_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, index_t first,
+                 const T* coefficients, bool vary, FilterInput<T> input, T* y, Update update) {
+  // Coefficients that vary do so per element (inner = 1) or per row of `inner` elements.
+  const bool per_element = vary && inner == 1;
+  const FilterBlocks blocks(n, inner, vary && !per_element);
+  bool non_temporal = false;
+  if constexpr (std::is_same_v<Update, Assigned<T>>) {
+    non_temporal = outer * n * inner * index_t{sizeof(T)} >= non_temporal_bytes &&
+                   reinterpret_cast<std::uintptr_t>(y) % sizeof(T) == 0;
+  }
+  const index_t jobs = outer * blocks.count();
+  detail::share_jobs(jobs, detail::threads_for(outer * n * inner * taps), [&](index_t job) {
+    const index_t o = job / blocks.count();
+    const index_t row = blocks.row_of(job % blocks.count());
+    const index_t in_row = blocks.begin_of(job % blocks.count());
+    const index_t begin = row * blocks.row + in_row;
+    const index_t end = begin + std::min(blocks.length, blocks.row - in_row);
+    const Line<T> line(input, o, n, inner);
+    const T* of_block = coefficients + (vary && !per_element ? row : 0);
+    T* const target = y + o * n * inner + begin;
+    T values[block_size];
+    sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, per_element},
+                 line.segments, non_temporal ? values : target, update);
+    if (!non_temporal) return;
+    copy_non_temporal(values, end - begin, target);
+    fence_non_temporal_stores();
   });
 }
 

@@ -13,11 +13,6 @@
 
 namespace weft::kernels {
 
-/// Outputs at least this large are written with non-temporal stores, as memcpy does: caches cannot
-/// hold them, and would read from memory the lines that are overwritten. Set with derivative_bench:
-/// outputs of its rows of (1000, 1000), 8 MB, are below, those of (2000, 2000), 32 MB, above.
-constexpr index_t non_temporal_bytes = 12 << 20;
-
 /// Elements of a tile along the last axis, and along all its axes but the first. A plane across the
 /// first axis must still be in the cache when the next one reads it: see derivative_bench, rows
 /// "laplacian" and "gradient" of (256, 256, 256) and (4096, 4096).

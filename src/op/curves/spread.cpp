@@ -1,0 +1,82 @@
+#include <weft/op/curves/spread.hpp>
+
+#include <weft/core/error.hpp>
+
+#include "array/plan_agreement.hpp"
+#include "core/option_checks.hpp"
+#include "op/curves/curve_operator.hpp"
+
+#include <fmt/core.h>
+
+namespace weft {
+namespace {
+
+constexpr const char* who = "spread";
+
+template <Scalar T>
+void check(const Layout& domain, const Layout& range, const SpreadOptions& options) {
+  detail::agree_on_plan(who, {&range, &domain}, dtype_of<T>,
+                        fmt::format("interpolation {}{}", static_cast<int>(options.interpolation),
+                                    options.on_the_fly ? ", on the fly" : ""));
+  detail::require_enumerator(options.interpolation, CurveInterpolation::linear, who,
+                             "CurveInterpolation");
+  require(!domain.is_stack() && !range.is_stack() && domain.ndim() == 2 && range.ndim() == 2,
+          "{}: domain and range must have two axes, (nx0, nt0) and (nx, nt), but are {} and {}",
+          who, to_string(domain), to_string(range));
+}
+
+template <Scalar T, class Position>
+LinearOperator<T> spread_from_table(const Layout& domain, const Layout& range,
+                                    std::span<const Position> table, const SpreadOptions& options) {
+  check<T>(domain, range, options);
+  require(!options.on_the_fly, "{}: on_the_fly requires a function instead of a table", who);
+  const index_t nx = range.shape()[0];
+  const Shape expected{domain.shape()[0], domain.shape()[1], nx};
+  require(static_cast<index_t>(table.size()) == expected.count(),
+          "{}: the table has {} elements, but (nx0, nt0, nx) are {}", who, table.size(),
+          to_string(expected));
+  return detail::curve_operator<T>(
+      who, domain, range,
+      [=](index_t sample, index_t column) {
+        return static_cast<double>(table[static_cast<std::size_t>(sample * nx + column)]);
+      },
+      options);
+}
+
+}  // namespace
+
+template <Scalar T>
+LinearOperator<T> spread(const Layout& domain, const Layout& range, const SpreadFunction& positions,
+                         const SpreadOptions& options) {
+  check<T>(domain, range, options);
+  require(positions != nullptr, "{}: the function is empty", who);
+  const index_t nt0 = domain.shape()[1];
+  return detail::curve_operator<T>(
+      who, domain, range,
+      [=](index_t sample, index_t column) { return positions(sample / nt0, sample % nt0, column); },
+      options);
+}
+
+template <Scalar T>
+LinearOperator<T> spread(const Layout& domain, const Layout& range, std::span<const double> table,
+                         const SpreadOptions& options) {
+  return spread_from_table<T>(domain, range, table, options);
+}
+
+template <Scalar T>
+LinearOperator<T> spread(const Layout& domain, const Layout& range, std::span<const index_t> table,
+                         const SpreadOptions& options) {
+  return spread_from_table<T>(domain, range, table, options);
+}
+
+#define INSTANTIATE(T)                                                                         \
+  template LinearOperator<T> spread<T>(const Layout&, const Layout&, const SpreadFunction&,    \
+                                       const SpreadOptions&);                                  \
+  template LinearOperator<T> spread<T>(const Layout&, const Layout&, std::span<const double>,  \
+                                       const SpreadOptions&);                                  \
+  template LinearOperator<T> spread<T>(const Layout&, const Layout&, std::span<const index_t>, \
+                                       const SpreadOptions&);
+WEFT_FOR_EACH_SCALAR(INSTANTIATE)
+#undef INSTANTIATE
+
+}  // namespace weft
