@@ -3,7 +3,9 @@
 
 #include "op/support/check_operator.hpp"
 
+#include <weft/op/algebra/kronecker.hpp>
 #include <weft/op/basic/halo.hpp>
+#include <weft/op/basic/identity.hpp>
 #include <weft/op/basic/redistribute.hpp>
 #include <weft/op/basic/reshape.hpp>
 #include <weft/op/basic/sum_along.hpp>
@@ -110,6 +112,11 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
                         [&] { first_derivative<double>(layout, {.axis = axis}); });
     expect_disagreement(comm, {"sum_along", "axis 0", "axis 1"},
                         [&] { sum_along<double>(layout, {.axis = axis}); });
+    expect_disagreement(comm, {"kronecker", "(4, 3)", "(5, 3)"}, [&] {
+      const index_t n = comm.rank() == 0 ? 4 : 5;
+      kronecker(identity<double>(Layout::local({n})), identity<double>(Layout::local({3})),
+                {.over = comm});
+    });
     expect_disagreement(comm, {"f32", "f64"}, [&] {
       if (comm.rank() == 0) {
         laplacian<float>(layout);
