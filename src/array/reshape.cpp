@@ -86,12 +86,10 @@ Traversal traversal(const Box& box, const Shape& shape) {
   return result;
 }
 
-/// y = the elements of x in row-major order. Callers have compared the layouts between ranks.
+/// y = the elements of x in row-major order, where some of them move.
 template <Scalar T>
-void copy_reshaped(const ConstArrayView<T>& x, const detail::Output<T>& y) {
-  if (reshapes_in_place(x.layout(), y.layout())) {
-    return copy(ConstArrayView<T>(y.layout(), x.data(), x.local_count()), y);
-  }
+void run_reshape(const ConstArrayView<T>& x, const detail::Output<T>& y) {
+  detail::agree_on_plan("reshape", {&x.layout(), &y.layout()}, dtype_of<T>);
   detail::reshape_plan<T>(x.layout(), y.layout()).run(x, y, T{1}, T{});
 }
 
@@ -156,12 +154,11 @@ bool reshapes_in_place(const Layout& from, const Layout& to) {
 
 template <Scalar T>
 ConstArrayView<T> reshape(const ConstArrayView<T>& x, const Layout& to) {
-  detail::agree_on_reshape(x.layout(), to, dtype_of<T>);
   if (reshapes_in_place(x.layout(), to)) {
     return ConstArrayView<T>(to, x.data(), x.local_count(), handle_of(x));
   }
   DistributedArray<T> result(to, uninitialized);
-  copy_reshaped(x, result);
+  run_reshape(x, result);
   return result;
 }
 
@@ -190,9 +187,12 @@ DistributedArray<T> ConstArrayView<T>::reshape(const Shape& to) const {
   require(to.count() == shape().count(), "reshape: {} has {} elements, but {} has {}",
           to_string(shape()), shape().count(), to_string(to), to.count());
   const Layout target = reshaped_layout(layout(), to);
-  detail::agree_on_reshape(layout(), target, dtype_of<T>);
   DistributedArray<T> result(target, uninitialized);
-  copy_reshaped(*this, result);
+  if (reshapes_in_place(layout(), target)) {
+    weft::copy(ConstArrayView(target, data(), local_count()), result);
+  } else {
+    run_reshape(*this, result);
+  }
   return result;
 }
 

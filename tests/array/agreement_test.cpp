@@ -58,7 +58,8 @@ std::vector<std::pair<std::string, PlanningCall>> planning_calls(const Comm& com
        }},
       {"reshape",
        [=](const Layout& layout) {
-         reshape(Array(layout), Layout::scatter(comm, {layout.count()}));
+         // Never in place, which needs no plan.
+         reshape(Array(layout), Layout::on_rank(comm, {layout.count()}, comm.size() - 1));
        }},
       {"roll", [](const Layout& layout) { roll(Array(layout), 1, 0); }},
       {"HaloExchange",
@@ -152,6 +153,14 @@ TEST_F(Agreement, types_widths_and_options_are_compared) {
                         [&] { norm_along(make_array<double>(layout), first ? 0 : 1); });
     expect_disagreement(comm, {"rank 0"},
                         [&] { make_array<double>(layout).gather(first ? 0 : 1); });
+  });
+}
+
+TEST_F(Agreement, shifts_are_compared) {
+  on_ranks([](Comm comm) {
+    const auto x = make_array<float>(Layout::scatter(comm, {4 * comm.size(), 5}));
+    expect_disagreement(comm, {"roll", "shift 2 along axis 0", "shift 1 along axis 0"},
+                        [&] { roll(x, comm.rank() == 0 ? 2 : 1, 0); });
   });
 }
 

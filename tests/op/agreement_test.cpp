@@ -3,6 +3,7 @@
 
 #include "op/support/check_operator.hpp"
 
+#include <weft/op/algebra/kronecker.hpp>
 #include <weft/op/basic/flip.hpp>
 #include <weft/op/basic/halo.hpp>
 #include <weft/op/basic/identity.hpp>
@@ -205,6 +206,11 @@ TEST(Agreement, reports_options_that_differ_between_ranks) {
     });
     expect_disagreement(comm, {"smoothing", "lengths [1]", "lengths [3]"},
                         [&] { smoothing<double>(layout, {1 + 2 * axis}); });
+    expect_disagreement(comm, {"kronecker", "(4, 3)", "(5, 3)"}, [&] {
+      const index_t n = comm.rank() == 0 ? 4 : 5;
+      kronecker(identity<double>(Layout::local({n})), identity<double>(Layout::local({3})),
+                {.over = comm});
+    });
     expect_disagreement(comm, {"f32", "f64"}, [&] {
       if (comm.rank() == 0) {
         laplacian<float>(layout);

@@ -119,8 +119,8 @@ class OperatorNode : public AnyOperatorNode {
   M(std::complex<float>, float)                 \
   M(std::complex<double>, double)
 
-/// Expands M(D, R) for the pairs of scalars of different precision. Nodes, their algebra and their
-/// tests are instantiated for these too; blocks, functions and solvers are not.
+/// Expands M(D, R) for the pairs of scalars of different precision. Operators, the functions of
+/// operator_algebra.hpp, todense and dot_test are instantiated for these too.
 #define WEFT_FOR_EACH_MIXED_OPERATOR(M)        \
   M(float, double)                             \
   M(double, float)                             \

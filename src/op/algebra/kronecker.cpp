@@ -6,6 +6,8 @@
 #include <weft/op/basic/transpose_axes.hpp>
 #include <weft/op/basic/zero.hpp>
 
+#include "array/plan_agreement.hpp"
+
 namespace weft {
 namespace {
 
@@ -84,14 +86,17 @@ LinearOperator<D, R> kronecker(const LinearOperator<E, R>& a, const LinearOperat
   };
   const index_t n = a.domain().count();
   const index_t columns = b.range().count();
+  const Layout domain = matrices(n, b.domain().count());
   const Layout between = matrices(n, columns);
-  const auto rows = every_row(matrices(n, b.domain().count()), between, b);
-  if constexpr (std::same_as<E, R>) {
-    if (a.is_identity() && !options.over) return rows;
-  }
   // Columns are the rows of the transposed matrix.
   const Layout turned = matrices(columns, n);
   const Layout result = matrices(columns, a.range().count());
+  detail::agree_on_plan("kronecker", {&domain, &between, &result}, dtype_of<E>);
+
+  const auto rows = every_row(domain, between, b);
+  if constexpr (std::same_as<E, R>) {
+    if (a.is_identity() && !options.over) return rows;
+  }
   return transpose_axes<R>(result, {1, 0}) * every_row(turned, result, a) *
          transpose_axes<E>(between, {1, 0}, {.range = turned}) * rows;
 }

@@ -21,8 +21,9 @@ struct KroneckerOptions {
 /// y: B is applied to each rank's rows, A to its columns, with one all_to_all in between. The
 /// result of A ⊗ B is thus cut as (A ⊗ B)ᴴ expects its input. redistribute() cuts it by rows again.
 ///
-/// For a matrix whose columns are distributed, and an identity as B, use block_diag over a
-/// communicator instead, which sends nothing.
+/// If the columns of X are distributed and B is the identity, nothing has to move: each rank passes
+/// kronecker(A, identity(its columns)) to block_diag over the communicator, and relabel() converts
+/// between the layouts.
 template <Scalar D, Scalar E, Scalar R>
 LinearOperator<D, R> kronecker(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b,
                                const KroneckerOptions& options = {});

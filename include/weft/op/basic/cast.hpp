@@ -28,7 +28,7 @@ struct OtherPrecision<std::complex<R>> {
 ///
 /// Sums, products, scalings, adjoints and conjugates combine operators of all scalars, so that
 /// cast<float>(range) * A * cast<double>(domain) applies A in double precision to arrays of float.
-/// Blocks and solvers need domains and ranges of one precision.
+/// Blocks, memoize and solvers need domains and ranges of one precision.
 template <Scalar To, Scalar From = typename detail::OtherPrecision<To>::type>
 LinearOperator<From, To> cast(const Layout& layout);
 
