@@ -17,15 +17,8 @@ class RowEnds {
   RowEnds(const StencilPlan<T>& plan, index_t first, index_t length, index_t core_begin,
           index_t core_end)
       : plan_(plan), first_(first), length_(length), begin_(core_begin), end_(core_end) {
-    if (core_begin + length - core_end > max_points) return;
-    is_known_ = true;
-    for (int output = 0; output < plan.outputs; ++output) {
-      Point* point = points_[output];
-      for (index_t k = 0; k < core_begin; ++k) is_known_ = is_known_ && find(output, k, *point++);
-      for (index_t k = core_end; k < length; ++k) {
-        is_known_ = is_known_ && find(output, k, *point++);
-      }
-    }
+    is_narrow_ = find_all(narrow_);
+    is_wide_ = !is_narrow_ && find_all(wide_);
   }
 
   /// Computes the ends of row `number` of the part, which begins at offset `row`. `taps` holds the
@@ -33,42 +26,46 @@ class RowEnds {
   template <class Update>
   void compute(int output, const Taps<T>& taps, index_t row, index_t number, T* y,
                Update update) const {
-    const Point* point = points_[output];
-    const auto compute_at = [&](index_t k) {
-      T sum{};
-      for (int t = 0; t < taps.across; ++t) sum += taps.weight[t] * taps.from[t][row + k];
-      if (is_known_) {
-        for (int t = 0; t < point->count; ++t) {
-          const Tap& tap = point->tap[t];
-          sum += tap.weight * tap.from[number * tap.step];
-        }
-        ++point;
-      } else {
-        add_terms(output, row, k, sum);
-      }
-      update(sum, y[k]);
-    };
-    for (index_t k = 0; k < begin_; ++k) compute_at(k);
-    for (index_t k = end_; k < length_; ++k) compute_at(k);
+    if (is_wide_) return compute_wide(output, taps, row, number, y, update);
+    compute_points(is_narrow_ ? narrow_[output] : nullptr, output, taps, row, number, y, update);
   }
 
  private:
-  // With more points at the ends or more taps, taps are looked up for every point: loops over few
-  // of them are unrolled.
-  static constexpr int max_taps = 2 * narrow_reach + 1;
-  static constexpr index_t max_points = index_t{2} * max_taps;
-
   struct Tap {
     const T* from;  // in row 0
     index_t step;   // from a row to the next
     RealOf<T> weight;
   };
+  /// A point with taps of one term along the row, which reaches no further than `reach`. Loops over
+  /// few taps are unrolled.
+  template <int reach>
   struct Point {
+    static constexpr int max_reach = reach;
     int count;
-    Tap tap[max_taps];
+    Tap tap[2 * reach + 1];
   };
+  /// With more points at the ends, taps are looked up for every point.
+  template <int reach>
+  using Points = Point<reach>[max_dims][2 * (2 * reach + 1)];
 
-  /// Looks up the taps of a point; false if it has more than one term along the row, or a wide one.
+  /// Looks up the taps of all points; false if there are too many.
+  template <class Point, std::size_t size>
+  bool find_all(Point (&points)[max_dims][size]) const {
+    if (begin_ + length_ - end_ > static_cast<index_t>(size)) return false;
+    for (int output = 0; output < plan_.outputs; ++output) {
+      Point* point = points[output];
+      for (index_t k = 0; k < begin_; ++k) {
+        if (!find(output, k, *point++)) return false;
+      }
+      for (index_t k = end_; k < length_; ++k) {
+        if (!find(output, k, *point++)) return false;
+      }
+    }
+    return true;
+  }
+  /// Looks up the taps of a point; false if it has more than one term along the row, or a wider
+  /// one.
+  template <class Point>
   bool find(int output, index_t k, Point& point) const {
     const int last = plan_.axes - 1;
     point.count = 0;
@@ -76,7 +73,7 @@ class RowEnds {
     for (int t = plan_.terms - 1; t >= 0 && plan_.term[t].axis == last; --t) {
       const StencilTerm<T>& term = plan_.term[t];
       if (term.output != output) continue;
-      if (!std::exchange(is_first, false) || term.reach > narrow_reach) return false;
+      if (!std::exchange(is_first, false) || term.reach > Point::max_reach) return false;
       const index_t i = first_ + k;
       const RealOf<T>* weights = row_at(term, i);
       for (int d = -term.reach; d <= term.reach; ++d) {
@@ -90,6 +87,34 @@ class RowEnds {
     }
     return true;
   }
+
+  template <class Update>
+  [[gnu::noinline]] void compute_wide(int output, const Taps<T>& taps, index_t row, index_t number,
+                                      T* y, Update update) const {
+    compute_points(wide_[output], output, taps, row, number, y, update);
+  }
+  /// Computes the ends of a row from their taps, or looks these up if `point` is null.
+  template <class Point, class Update>
+  [[gnu::always_inline]] void compute_points(const Point* point, int output, const Taps<T>& taps,
+                                             index_t row, index_t number, T* y,
+                                             Update update) const {
+    const auto compute_at = [&](index_t k) {
+      T sum{};
+      for (int t = 0; t < taps.across; ++t) sum += taps.weight[t] * taps.from[t][row + k];
+      if (point != nullptr) {
+        for (int t = 0; t < point->count; ++t) {
+          const Tap& tap = point->tap[t];
+          sum += tap.weight * tap.from[number * tap.step];
+        }
+        ++point;
+      } else {
+        add_terms(output, row, k, sum);
+      }
+      update(sum, y[k]);
+    };
+    for (index_t k = 0; k < begin_; ++k) compute_at(k);
+    for (index_t k = end_; k < length_; ++k) compute_at(k);
+  }
   void add_terms(int output, index_t row, index_t k, T& sum) const {
     for (int t = plan_.terms - 1; t >= 0 && plan_.term[t].axis == plan_.axes - 1; --t) {
       const StencilTerm<T>& term = plan_.term[t];
@@ -102,8 +127,11 @@ class RowEnds {
   index_t length_;
   index_t begin_;  // of the core
   index_t end_;
-  bool is_known_ = false;
-  Point points_[max_dims][max_points];
+  // The taps of the points at the ends; at most one of both is set.
+  bool is_narrow_;
+  bool is_wide_;
+  Points<narrow_reach> narrow_;
+  Points<stencil_reach> wide_;
 };
 
 }  // namespace weft::kernels

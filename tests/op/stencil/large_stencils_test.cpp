@@ -223,6 +223,42 @@ TEST(LargeStencils, match_gradient_of_five_points) {
   });
 }
 
+TEST(LargeStencils, match_gradient_of_nine_points) {
+  on_ranks([](Comm comm) {
+    const GradientOptions options{.sampling = {1.0 / 840}, .edge = true, .order = 9};
+    const auto difference = [](index_t place, index_t n) {
+      Difference row = first_difference_at(place, n, {.edge = true, .order = 9});
+      for (double& coefficient : row.coefficients) coefficient = std::round(840 * coefficient);
+      return row;
+    };
+    for (const Shape& shape : {Shape{40000}, Shape{150, 260}, Shape{40, 24, 48}}) {
+      std::vector<Along> matrices;
+      for (const int axis : all_axes(shape)) matrices.push_back({axis, axis, difference});
+      for_large_layouts(comm, shape, [&](const Layout& layout) {
+        check_large(gradient<float>(layout, options), shape, matrices);
+      });
+    }
+  });
+}
+
+TEST(LargeStencils, match_laplacian_of_five_points) {
+  on_ranks([](Comm comm) {
+    const auto difference = [](index_t place, index_t n) {
+      Difference row = second_difference_at(place, n, {.order = 5});
+      for (double& coefficient : row.coefficients) coefficient = std::round(12 * coefficient);
+      return row;
+    };
+    for (const Shape& shape : {Shape{40000}, Shape{150, 260}, Shape{40, 24, 48}}) {
+      std::vector<Along> matrices;
+      for (const int axis : all_axes(shape)) matrices.push_back({axis, 0, difference});
+      const LaplacianOptions options{.axes = all_axes(shape), .weights = {12}, .order = 5};
+      for_large_layouts(comm, shape, [&](const Layout& layout) {
+        check_large(laplacian<float>(layout, options), shape, matrices);
+      });
+    }
+  });
+}
+
 // More taps than any of the marching kernels supports: the kernel for boundaries computes all
 // points. The same holds for the adjoint of the gradient above for four axes.
 TEST(LargeStencils, match_stencils_with_too_many_taps_to_march) {
