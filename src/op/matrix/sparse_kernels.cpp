@@ -23,11 +23,11 @@ struct Conjugate {
   }
 };
 
-/// Entries j, j + 1, ... of a row, as many as K.
-template <class T, class I, class Form, int... K>
-WEFT_FUNCTION T short_product(std::integer_sequence<int, K...>, const I* columns, const T* values,
-                              const T* x, Form form) {
-  return (... + (form(values[K]) * x[columns[K]]));
+/// The product of a row with entries 0, 1, ... alone.
+template <class T, class I, class Form, int... entry>
+WEFT_FUNCTION T short_product(std::integer_sequence<int, entry...>, const I* columns,
+                              const T* values, const T* x, Form form) {
+  return (... + (form(values[entry]) * x[columns[entry]]));
 }
 template <int count, class T, class I, class Form>
 WEFT_FUNCTION T short_product(const I* columns, const T* values, const T* x, Form form) {
