@@ -209,10 +209,11 @@ TEST_F(Threads, share_matrix_products) {
 }
 
 TEST_F(Threads, share_sparse_products) {
-  const Layout layout = Layout::local(line);
+  constexpr index_t n = 1 << 18;
+  const Layout layout = Layout::local({n});
   CsrMatrix<double> matrix;
-  for (index_t row = 0; row < line.count(); ++row) {
-    for (const index_t column : {row / 3, row / 2 + line.count() / 2}) {
+  for (index_t row = 0; row < n; ++row) {
+    for (const index_t column : {row / 3, (row + n) / 2}) {
       matrix.columns.push_back(column);
       matrix.values.push_back(2);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weft/core/parallel.hpp>
 #include <weft/kernel/complex.hpp>
 #include <weft/kernel/dispatch.hpp>
 #include <weft/op/operator_node.hpp>
@@ -7,8 +8,6 @@
 #include "op/matrix/sparse_kernels.hpp"
 #include "op/matrix/sparse_rows.hpp"
 #include "op/to_device.hpp"
-
-#include <weft/core/parallel.hpp>
 
 #include <algorithm>
 #include <cstdint>

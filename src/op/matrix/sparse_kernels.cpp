@@ -5,6 +5,7 @@
 #include "array/update_math.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace weft::kernels {
 namespace {
@@ -22,20 +23,49 @@ struct Conjugate {
   }
 };
 
+/// The product of a row with entries 0, 1, ... alone.
+template <class T, class I, class Form, int... entry>
+WEFT_FUNCTION T short_product(std::integer_sequence<int, entry...>, const I* columns,
+                              const T* values, const T* x, Form form) {
+  return (... + (form(values[entry]) * x[columns[entry]]));
+}
+template <int count, class T, class I, class Form>
+WEFT_FUNCTION T short_product(const I* columns, const T* values, const T* x, Form form) {
+  return short_product(std::make_integer_sequence<int, count>{}, columns, values, x, form);
+}
+
 /// Four sums hide the latency of additions in long rows.
 template <class T, class I, class Form>
-WEFT_FUNCTION T row_product(I begin, I end, const I* columns, const T* values, const T* x,
-                            Form form) {
+WEFT_FUNCTION T long_product(I count, const I* columns, const T* values, const T* x, Form form) {
   T a{}, b{}, c{}, d{};
-  I j = begin;
-  for (; j + 3 < end; j += 4) {
+  I j = 0;
+  for (; j + 3 < count; j += 4) {
     a += form(values[j]) * x[columns[j]];
     b += form(values[j + 1]) * x[columns[j + 1]];
     c += form(values[j + 2]) * x[columns[j + 2]];
     d += form(values[j + 3]) * x[columns[j + 3]];
   }
-  for (; j < end; ++j) a += form(values[j]) * x[columns[j]];
+  for (; j < count; ++j) a += form(values[j]) * x[columns[j]];
   return (a + b) + (c + d);
+}
+
+/// Short rows have no loop: with it, a Laplacian takes a fifth longer.
+template <class T, class I, class Form>
+WEFT_FUNCTION T row_product(I begin, I end, const I* columns, const T* values, const T* x,
+                            Form form) {
+  columns += begin;
+  values += begin;
+  switch (end - begin) {
+    case 0: return T{};
+    case 1: return short_product<1>(columns, values, x, form);
+    case 2: return short_product<2>(columns, values, x, form);
+    case 3: return short_product<3>(columns, values, x, form);
+    case 4: return short_product<4>(columns, values, x, form);
+    case 5: return short_product<5>(columns, values, x, form);
+    case 6: return short_product<6>(columns, values, x, form);
+    case 7: return short_product<7>(columns, values, x, form);
+    default: return long_product(end - begin, columns, values, x, form);
+  }
 }
 
 #if defined(__CUDACC__)

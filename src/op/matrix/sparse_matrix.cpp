@@ -123,11 +123,12 @@ void check_layouts(const Layout& domain, const Layout& range) {
 template <Scalar T, class Matrix>
 LinearOperator<T> make(const Matrix& matrix, const Layout& domain, const Layout& range,
                        const SparseMatrixOptions& options) {
-  detail::agree_on_plan("sparse_matrix", {&range, &domain}, dtype_of<T>,
-                        options.own_rows
-                            ? std::string("own rows")
-                            : fmt::format("{} entries, which have the hash {:x}",
-                                          matrix.values.size(), detail::hash_of(matrix)));
+  std::string passed_rows = "own rows";
+  if (!options.own_rows && detail::planning_comm(range).size() > 1) {
+    passed_rows = fmt::format("{} entries, which have the hash {:x}", matrix.values.size(),
+                              detail::hash_of(matrix));
+  }
+  detail::agree_on_plan("sparse_matrix", {&range, &domain}, dtype_of<T>, passed_rows);
   check_layouts(domain, range);
   const ElementRange mine = elements_of(range, range.comm().rank());
   const ElementRange passed = options.own_rows ? mine : ElementRange{0, range.count()};

@@ -192,6 +192,9 @@ DividedRows<T> divide(const CsrMatrix<T>& rows, ElementRange own_columns) {
     to.columns.push_back(column);
     to.values.push_back(value);
   };
+  divided.own.row_begins.reserve(rows.row_begins.size());
+  divided.own.columns.reserve(rows.columns.size());
+  divided.own.values.reserve(rows.values.size());
   for (index_t row = 0; row < rows.rows(); ++row) {
     for (index_t j = rows.row_begins[at(row)]; j < rows.row_begins[at(row + 1)]; ++j) {
       const index_t column = rows.columns[at(j)];

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace weft {
@@ -248,6 +249,10 @@ std::vector<WindowsAlong> all_windows(const Layout& data, const LinearOperator<D
           dims, axes.size(), to_string(a.domain().shape()));
   require(options.scalings.empty() || static_cast<index_t>(options.scalings.size()) == total,
           "{}: got {} scalings for {} windows", who, options.scalings.size(), total);
+  for (std::size_t i = 0; i < options.scalings.size(); ++i) {
+    require(std::isfinite(options.scalings[i]), "{}: scaling {} is {}, but must be finite", who, i,
+            options.scalings[i]);
+  }
   return windows;
 }
 

@@ -18,9 +18,9 @@ Interval intersect(Interval a, Interval b) {
 
 }  // namespace
 
-WindowPlan::WindowPlan(const Layout& data, std::vector<WindowsAlong> windows, const Shape& model,
+WindowPlan::WindowPlan(Layout data, std::vector<WindowsAlong> windows, const Shape& model,
                        const char* who)
-    : data_(data),
+    : data_(std::move(data)),
       windows_(std::move(windows)),
       distributed_(find_distributed(who)),
       domain_(find_domain(model)) {

@@ -35,8 +35,7 @@ class WindowPlan {
  public:
   /// `windows` cover the data; `model` is the shape of the model of one window. Throws if the data
   /// is distributed along another axis, or several.
-  WindowPlan(const Layout& data, std::vector<WindowsAlong> windows, const Shape& model,
-             const char* who);
+  WindowPlan(Layout data, std::vector<WindowsAlong> windows, const Shape& model, const char* who);
 
   const Layout& data() const { return data_; }
   const Layout& domain() const { return domain_; }

@@ -312,6 +312,8 @@ TEST(Sliding, rejects_bad_arguments) {
            {.window = {5}, .overlap = {2}, .taper = static_cast<Taper>(9)});
     expect({"sliding", "2 scalings", "4 windows"},
            {.window = {5}, .overlap = {2}, .scalings = {1, 2}});
+    expect({"sliding", "scaling 2", "nan"},
+           {.window = {5}, .overlap = {2}, .scalings = {1, 2, std::nan(""), 4}});
     expect_error<ArgumentError>(comm, {"sliding", "no axis"},
                                 [&] { sliding(layout, a, {}, good); });
     expect_error<ArgumentError>(comm, {"sliding", "axis 0", "twice"}, [&] {
