@@ -251,7 +251,7 @@ void add_transforms(Cases& cases) {
     return convolve1d<double>(l, std::vector<double>(500, 0.5),
                               {.axis = 1, .method = ConvolutionMethod::fft});
   });
-  for (const index_t taps : {3, 5, 7, 9, 11, 15, 31}) {
+  for (const index_t taps : {7, 15, 31}) {
     const std::vector<double> filter(static_cast<std::size_t>(taps * taps), 0.5);
     for (const bool by_fft : {false, true}) {
       const auto method = by_fft ? ConvolutionMethod::fft : ConvolutionMethod::direct;

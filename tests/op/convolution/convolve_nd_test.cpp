@@ -146,6 +146,16 @@ TEST(ConvolveNd, chooses_sums_for_small_filters_and_transforms_for_large_ones) {
   EXPECT_NE(result({31, 31}, Method::automatic), result({31, 31}, Method::direct));
 }
 
+TEST(ConvolveNd, accepts_arrays_without_elements) {
+  on_ranks([](Comm comm) {
+    for (const Shape& array : {Shape{0, 4}, Shape{4, 0}, Shape{2, 0, 3}}) {
+      const Layout layout = Layout::scatter(comm, array);
+      const auto A = convolve_nd<double>(layout, {3, 2}, some_filter<double>({3, 2}));
+      EXPECT_EQ((A * make_array<double>(layout)).layout(), layout);
+    }
+  });
+}
+
 TEST(ConvolveNd, communicates_by_one_halo_or_redistribution) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);

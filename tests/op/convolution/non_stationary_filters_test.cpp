@@ -129,6 +129,13 @@ TEST(NonStationaryFilters, sum_long_rows_in_pieces) {
   }
 }
 
+TEST(NonStationaryFilters, of_an_input_without_elements_are_zero) {
+  on_ranks([](Comm comm) {
+    const auto input = make_array<double>(Layout::scatter(comm, {0, 4}));
+    EXPECT_TRUE(non_stationary_filters1d<double>(input, 3, {1}).is_zero());
+  });
+}
+
 TEST(NonStationaryFilters, reduce_the_filters_once) {
   on_ranks([](Comm comm) {
     comm.check_calls(false);

@@ -91,6 +91,16 @@ TEST(AvoModelling, accepts_any_number_of_parameters) {
   });
 }
 
+TEST(AvoModelling, accepts_models_without_samples_or_traces) {
+  on_ranks([](Comm comm) {
+    for (const Shape& shape : {Shape{0, 3, 2}, Shape{4, 3, 0}}) {
+      const Layout layout = Layout::scatter(comm, shape);
+      const auto A = avo_modelling<double>(layout, {10, 20});
+      EXPECT_EQ((A * make_array<double>(layout)).shape(), shape.with(1, 2));
+    }
+  });
+}
+
 TEST(AvoModelling, rejects_bad_arguments) {
   on_ranks([](Comm comm) {
     const Layout layout = Layout::scatter(comm, {4, 3, 2});

@@ -13,6 +13,7 @@ struct ConvolveNdOptions {
   std::vector<index_t> offset = {};
   /// The axes to convolve along, one per axis of the filter. By default the last ones of the array.
   std::vector<int> axes = {};
+  /// Automatic compares the number of taps with the time of transforms of this size.
   ConvolutionMethod method = ConvolutionMethod::automatic;
 };
 
