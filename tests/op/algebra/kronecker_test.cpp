@@ -1,9 +1,11 @@
 #include "op/support/check_operator.hpp"
 
 #include <weft/core/error.hpp>
+#include <weft/op/algebra/blocks.hpp>
 #include <weft/op/algebra/kronecker.hpp>
 #include <weft/op/basic/complex_parts.hpp>
 #include <weft/op/basic/identity.hpp>
+#include <weft/op/basic/relabel.hpp>
 #include <weft/op/basic/zero.hpp>
 
 namespace weft::test {
@@ -96,6 +98,22 @@ TEST(Kronecker, simplifies) {
     EXPECT_TRUE(kronecker(none, b).is_zero());
     EXPECT_TRUE(kronecker(b, none).is_zero());
     EXPECT_EQ(kronecker(b, none).range(), Layout::local({4, 5}));
+  });
+}
+
+TEST(Kronecker, of_distributed_columns_and_an_identity_sends_nothing) {
+  on_ranks([](Comm comm) {
+    comm.check_calls(false);
+    const Layout columns = Layout::scatter(comm, {3, 5}, 1);
+    const auto a = some_operator<double>(Layout::local({3}), Layout::local({4}), 1);
+    const auto mine = identity<double>(Layout::local({columns.box().shape[1]}));
+    const auto all = block_diag(comm, {kronecker(a, mine)});
+    const auto k = relabel<double>(all.range(), Layout::scatter(comm, {4, 5}, 1)) * all *
+                   relabel<double>(columns, all.domain());
+    check_operator(k, product_of(some_matrix<double>(4, 3, 1), identity_matrix<double>(5)));
+    const auto x = make_array<double>(k.domain());
+    auto y = make_array<double>(k.range());
+    EXPECT_EQ(calls_of(comm, [&] { k.forward(x, y); }), 0);
   });
 }
 
