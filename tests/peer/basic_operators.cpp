@@ -33,6 +33,29 @@ std::vector<NamedOperator> basic_operators() {
        [](const Session& s, const Layout& layout) {
          s.apply(transpose_axes<T>(layout, s.get("axes", std::vector<int>{})));
        }},
+      {"flip", [](const Session& s,
+                  const Layout& layout) { s.apply(flip<T>(layout, {.axis = s.get("axis", -1)})); }},
+      {"roll",
+       [](const Session& s, const Layout& layout) {
+         s.apply(roll<T>(layout, {.axis = s.get("axis", -1), .shift = s.get<index_t>("shift", 1)}));
+       }},
+      {"symmetrize",
+       [](const Session& s, const Layout& layout) {
+         s.apply(symmetrize<T>(layout, {.axis = s.get("axis", -1)}));
+       }},
+      {"regression",
+       [](const Session& s, const Layout& layout) {
+         const auto t = s.values<double>("t");
+         const Layout data = Layout::scatter(layout.comm(), {static_cast<index_t>(t.size())});
+         s.apply(regression<T>(DistributedArray<double>::from_global(data, t),
+                               {.order = s.get("order", 1)}));
+       }},
+      {"kronecker",
+       [](const Session& s, const Layout& layout) {
+         s.apply(
+             kronecker(first_derivative<T>(Layout::local({layout.shape()[0]})),
+                       diagonal<T>(Layout::local({layout.shape()[1]}), s.values<T>("diagonal"))));
+       }},
       {"real_part", [](const Session& s, const Layout& layout) { s.apply(real_part<T>(layout)); }},
       {"imag_part", [](const Session& s, const Layout& layout) { s.apply(imag_part<T>(layout)); }},
       {"conjugation",

@@ -13,22 +13,16 @@ namespace {
 template <Scalar T>
 std::vector<peer::NamedOperator> all_operators() {
   std::vector<peer::NamedOperator> all;
-  for (const auto& family : {peer::basic_operators<T>(), peer::stencil_operators<T>(),
-                             peer::signal_operators<T>(), peer::matrix_operators<T>()}) {
+  for (const auto& family :
+       {peer::basic_operators<T>(), peer::stencil_operators<T>(), peer::signal_operators<T>(),
+        peer::matrix_operators<T>(), peer::imaging_operators<T>()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;
 }
 
-Shape shape_of(const peer::Json& extents) {
-  const auto values = extents.get<std::vector<index_t>>();
-  Index index = Index::filled(static_cast<int>(values.size()), 0);
-  for (std::size_t i = 0; i < values.size(); ++i) index[static_cast<int>(i)] = values[i];
-  return Shape(index);
-}
-
 Layout layout_of(const Comm& world, const peer::Json& json) {
-  const Shape shape = shape_of(json.at("shape"));
+  const Shape shape = peer::shape_of(json.at("shape").get<std::vector<index_t>>());
   const auto kind = json.at("layout").get<std::string>();
   if (kind == "local") return Layout::local(shape);
   if (kind == "replicated") return Layout::replicated(world, shape);

@@ -9,10 +9,8 @@ namespace {
 /// The array in the file that the option "matrix" names, distributed along its first axis.
 template <Scalar T>
 DistributedArray<T> matrix_of(const Session& session, const Comm& comm) {
-  const auto extents = session.get("matrix_shape", std::vector<index_t>{});
-  Index shape = Index::filled(static_cast<int>(extents.size()), 0);
-  for (std::size_t i = 0; i < extents.size(); ++i) shape[static_cast<int>(i)] = extents[i];
-  return DistributedArray<T>::from_global(Layout::scatter(comm, Shape(shape)),
+  const Shape shape = shape_of(session.get("matrix_shape", std::vector<index_t>{}));
+  return DistributedArray<T>::from_global(Layout::scatter(comm, shape),
                                           session.values<T>("matrix"));
 }
 

@@ -58,6 +58,12 @@ void write_array(const std::string& path, const ConstArrayView<T>& x) {
 
 }  // namespace
 
+Shape shape_of(const std::vector<index_t>& extents) {
+  Index shape = Index::filled(static_cast<int>(extents.size()), 0);
+  for (std::size_t i = 0; i < extents.size(); ++i) shape[static_cast<int>(i)] = extents[i];
+  return Shape(shape);
+}
+
 std::string Session::path(const std::string& what) const {
   return folder_ + "/" + case_.at("id").get<std::string>() + "-" + what + ".npy";
 }

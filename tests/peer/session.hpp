@@ -16,6 +16,8 @@ namespace weft::peer {
 
 using Json = nlohmann::json;
 
+Shape shape_of(const std::vector<index_t>& extents);
+
 /// The files of one case. Arrays are flat, in row-major order; the parts of a stack follow each
 /// other.
 class Session {
@@ -57,5 +59,7 @@ template <Scalar T>
 std::vector<NamedOperator> signal_operators();
 template <Scalar T>
 std::vector<NamedOperator> matrix_operators();
+template <Scalar T>
+std::vector<NamedOperator> imaging_operators();
 
 }  // namespace weft::peer

@@ -1,5 +1,6 @@
 #include "peer/session.hpp"
 
+#include <array>
 #include <complex>
 
 namespace weft::peer {
@@ -16,6 +17,21 @@ ConvolutionMethod method_of(const Session& session) {
   if (name == "direct") return ConvolutionMethod::direct;
   return name == "fft" ? ConvolutionMethod::fft : ConvolutionMethod::automatic;
 }
+
+InterpKind interp_of(const Session& session) {
+  const auto name = session.get<std::string>("kind", "linear");
+  if (name == "nearest") return InterpKind::nearest;
+  if (name == "sinc") return InterpKind::sinc;
+  return name == "cubic_spline" ? InterpKind::cubic_spline : InterpKind::linear;
+}
+
+IntegrationKind integration_of(const Session& session) {
+  const auto name = session.get<std::string>("kind", "full");
+  if (name == "half") return IntegrationKind::half;
+  return name == "trapezoidal" ? IntegrationKind::trapezoidal : IntegrationKind::full;
+}
+
+using Indices = std::vector<index_t>;
 
 }  // namespace
 
@@ -55,6 +71,75 @@ std::vector<NamedOperator> signal_operators() {
            filters.emplace_back(first, first + length);
          s.apply(
              non_stationary_convolve1d<T>(layout, filters, positions, {.axis = s.get("axis", -1)}));
+       }},
+      {"convolve_nd",
+       [](const Session& s, const Layout& layout) {
+         s.apply(convolve_nd<T>(layout, shape_of(s.get("filter_shape", Indices{})),
+                                s.values<T>("filter"),
+                                {.offset = s.get("offset", Indices{}),
+                                 .axes = s.get("axes", std::vector<int>{}),
+                                 .method = method_of(s)}));
+       }},
+      {"non_stationary_convolve2d",
+       [](const Session& s, const Layout& layout) {
+         s.apply(non_stationary_convolve2d<T>(
+             layout, {.shape = shape_of(s.get("filter_shape", Indices{})),
+                      .positions = s.get("positions", std::vector<Indices>{}),
+                      .filters = s.values<T>("filters")}));
+       }},
+      {"non_stationary_filters1d",
+       [](const Session& s, const Layout& layout) {
+         const auto input = s.values<T>("input");
+         const Layout data = Layout::scatter(layout.comm(), {static_cast<index_t>(input.size())});
+         s.apply(non_stationary_filters1d<T>(DistributedArray<T>::from_global(data, input),
+                                             s.get<index_t>("taps", 1),
+                                             s.get("positions", Indices{})));
+       }},
+      {"smoothing",
+       [](const Session& s, const Layout& layout) {
+         s.apply(smoothing<T>(layout, s.get("lengths", Indices{}),
+                              {.axes = s.get("axes", std::vector<int>{})}));
+       }},
+      {"causal_integration",
+       [](const Session& s, const Layout& layout) {
+         s.apply(causal_integration<T>(layout, {.axis = s.get("axis", -1),
+                                                .sampling = s.get("sampling", 1.0),
+                                                .kind = integration_of(s),
+                                                .remove_first = s.get("remove_first", false)}));
+       }},
+      {"interp",
+       [](const Session& s, const Layout& layout) {
+         const auto positions = s.get("positions", std::vector<double>{});
+         s.apply(interp<T>(layout, positions, {.axis = s.get("axis", -1), .kind = interp_of(s)}));
+       }},
+      {"bilinear",
+       [](const Session& s, const Layout& layout) {
+         const auto positions = s.get("positions", std::vector<std::array<double, 2>>{});
+         s.apply(bilinear<T>(layout, positions));
+       }},
+      {"shift",
+       [](const Session& s, const Layout& layout) {
+         s.apply(shift<T>(layout, {.shift = s.get("shift", std::vector<double>{}),
+                                   .axis = s.get("axis", -1),
+                                   .sampling = s.get("sampling", 1.0),
+                                   .nfft = s.get<index_t>("nfft", 0)}));
+       }},
+      {"dct",
+       [](const Session& s, const Layout& layout) {
+         s.apply(
+             dct<T>(layout, {.type = s.get("type", 2), .axes = s.get("axes", std::vector<int>{})}));
+       }},
+      {"dwt",
+       [](const Session& s, const Layout& layout) {
+         s.apply(dwt<T>(layout, {.wavelet = s.get<std::string>("wavelet", "haar"),
+                                 .axis = s.get("axis", -1),
+                                 .level = s.get("level", 1)}));
+       }},
+      {"dwtnd",
+       [](const Session& s, const Layout& layout) {
+         s.apply(dwtnd<T>(layout, {.wavelet = s.get<std::string>("wavelet", "haar"),
+                                   .axes = s.get("axes", std::vector<int>{}),
+                                   .level = s.get("level", 1)}));
        }},
   };
 }
