@@ -17,8 +17,9 @@ LinearOperator<T> poststack_modelling(const Layout& layout,
   require(!wavelet.empty(), "poststack_modelling: the wavelet is empty");
   std::vector<T> half(wavelet.begin(), wavelet.end());
   for (T& tap : half) tap *= Real<T>(0.5);
-  const auto D = first_derivative<T>(layout, {.axis = options.axis, .kind = options.kind});
-  return convolve1d<T>(layout, half, {.offset = std::ssize(half) / 2, .axis = options.axis}) * D;
+  const auto derivative = first_derivative<T>(layout, {.axis = options.axis, .kind = options.kind});
+  return convolve1d<T>(layout, half, {.offset = std::ssize(half) / 2, .axis = options.axis}) *
+         derivative;
 }
 
 #define INSTANTIATE(T)                               \

@@ -13,11 +13,12 @@ LinearOperator<T> prestack_modelling(const Layout& layout,
                                      const std::vector<double>& theta,
                                      const PrestackModellingOptions& options) {
   require(!wavelet.empty(), "prestack_modelling: the wavelet is empty");
-  const auto G = avo_modelling<T>(layout, theta,
-                                  {.vsvp = options.vsvp, .linearization = options.linearization});
-  const auto D = first_derivative<T>(layout, {.axis = 0, .kind = options.kind});
-  const auto W = convolve1d<T>(G.range(), wavelet, {.offset = std::ssize(wavelet) / 2, .axis = 0});
-  return W * (G * D);
+  const auto reflections = avo_modelling<T>(
+      layout, theta, {.vsvp = options.vsvp, .linearization = options.linearization});
+  const auto derivative = first_derivative<T>(layout, {.axis = 0, .kind = options.kind});
+  const auto convolution =
+      convolve1d<T>(reflections.range(), wavelet, {.offset = std::ssize(wavelet) / 2, .axis = 0});
+  return convolution * (reflections * derivative);
 }
 
 #define INSTANTIATE(T)                                                                     \
