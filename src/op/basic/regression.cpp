@@ -25,7 +25,7 @@ class Regression final : public OperatorNode<T> {
         t_(t),
         order_(order),
         is_distributed_(!t.layout().is_replicated() && detail::has_peers(t.layout().group_comm())),
-        moments_(passes() * kernels::moments_per_pass, t.device()) {}
+        moments_(passes() * per_pass, t.device()) {}
 
   void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     dispatch(y.device(), [&](auto device) {
@@ -37,7 +37,7 @@ class Regression final : public OperatorNode<T> {
   void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     dispatch(x.device(), [&](auto device) {
       for (index_t pass = 0; pass < passes(); ++pass) {
-        const int first = static_cast<int>(pass) * kernels::moments_per_pass;
+        const int first = static_cast<int>(pass) * per_pass;
         kernels::sum_moments(device, y.local_count(), first, t_.data(), kernel_cast(y.data()),
                              kernel_cast(moments_.data() + first));
       }
@@ -63,9 +63,9 @@ class Regression final : public OperatorNode<T> {
   /// The type that moments are summed in.
   using Sum = std::conditional_t<is_complex<T>, std::complex<double>, double>;
 
-  index_t passes() const {
-    return (order_ + kernels::moments_per_pass) / kernels::moments_per_pass;
-  }
+  static constexpr int per_pass = kernels::moments_per_pass<KernelType<T>>;
+
+  index_t passes() const { return (order_ + per_pass) / per_pass; }
   Cost cost_of(double passes) const {
     const auto elements = static_cast<double>(this->range().local_count());
     return {.flops = 2 * elements * order_ * (is_complex<T> ? 2 : 1),

@@ -8,12 +8,12 @@
 namespace weft::kernels {
 namespace {
 
-template <class A>
+template <class A, int count>
 struct Moments {
-  A of[moments_per_pass];
+  A of[count];
 
   friend WEFT_FUNCTION Moments operator+(Moments a, const Moments& b) {
-    for (int k = 0; k < moments_per_pass; ++k) a.of[k] += b.of[k];
+    for (int k = 0; k < count; ++k) a.of[k] += b.of[k];
     return a;
   }
 };
@@ -44,7 +44,8 @@ void evaluate_polynomial(Device device, index_t n, int order, const RealOf<T>* t
 template <class Device, class T>
 void sum_moments(Device device, index_t n, int first, const RealOf<T>* t, const T* y,
                  SumOf<T>* moments) {
-  using A = Moments<SumOf<T>>;
+  constexpr int count = moments_per_pass<T>;
+  using A = Moments<SumOf<T>, count>;
   reduce_into(
       device, n, A{},
       [=] WEFT_KERNEL(index_t i) {
@@ -52,7 +53,7 @@ void sum_moments(Device device, index_t n, int first, const RealOf<T>* t, const 
         SumOf<T> term(y[i]);
         for (int power = 0; power < first; ++power) term = base * term;
         A terms;
-        for (int k = 0; k < moments_per_pass; ++k) {
+        for (int k = 0; k < count; ++k) {
           terms.of[k] = term;
           term = base * term;
         }
