@@ -14,6 +14,9 @@ namespace weft {
 /// takes a 2 x n array.
 ///
 /// The range has one axis of positions, then the other axes of the domain.
+/// Communication: one all_to_all if the first axis is distributed. If another interpolated axis is,
+/// one more moves the distribution to the first axis, along which positions are then distributed
+/// evenly.
 template <Scalar T>
 LinearOperator<T> bilinear(const Layout& layout, std::span<const std::array<double, 2>> positions);
 template <Scalar T>

@@ -30,7 +30,7 @@ struct InterpOptions {
 /// The range has as many elements along the axis as there are positions; if the axis is
 /// distributed, they are distributed evenly. Communication along a distributed axis: one all_to_all
 /// of the samples that ranks read from others, or two all_to_alls of the whole array for
-/// cubic_spline.
+/// cubic_spline, which solves arrays of one axis on one rank.
 ///
 /// sinc takes memory and time in proportion to n times the number of positions.
 template <Scalar T>

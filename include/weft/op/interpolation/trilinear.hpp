@@ -13,6 +13,9 @@ namespace weft {
 /// All ranks pass the same positions. Forward and adjoint are gathers.
 ///
 /// The range has one axis of positions, then the other axes of the domain.
+/// Communication: one all_to_all if the first axis is distributed. If another interpolated axis is,
+/// one more moves the distribution to the first axis, along which positions are then distributed
+/// evenly.
 template <Scalar T>
 LinearOperator<T> trilinear(const Layout& layout, std::span<const std::array<double, 3>> positions);
 template <Scalar T>
