@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <complex>
+#include <concepts>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -36,12 +37,13 @@ Complex<F> narrowed(Z z) {
 /// sqrt(a / b)
 double root(double a, index_t b) { return std::sqrt(a / static_cast<double>(b)); }
 
-/// What the plans of all types share: a Fourier transform of rows, after one table, before another.
+/// A Fourier transform of rows of X, after one table and before another. Tables of rows are for
+/// real lines, and tell the direction of the transform: backward if the result is made of them.
 template <std::floating_point F, class X, class Before, class After>
-class FftCosinePlan : public CosinePlan<F> {
- public:
+class FftCosinePlan final : public CosinePlan<F> {
   using C = std::complex<F>;
 
+ public:
   FftCosinePlan(Device device, const AxisExtents& extents, const std::vector<Before>& before,
                 const std::vector<After>& after, index_t length, FftPlanning planning)
       : device_(device),
@@ -49,14 +51,25 @@ class FftCosinePlan : public CosinePlan<F> {
         before_(to_device<Before>(before, device)),
         after_(to_device<After>(after, device)),
         length_(length),
+        count_(is_complex<X> ? length : length / 2 + 1),
         fourier_(
             make_fourier_plan<X>(device, {extents.outer, length, extents.inner}, {1}, planning)),
-        lines_(extents.outer * length * extents.inner, device),
-        spectrum_(extents.outer * count() * extents.inner, device) {}
+        lines_(extents.outer * length_ * extents.inner, device),
+        spectrum_(extents.outer * count_ * extents.inner, device) {}
 
- protected:
-  /// Rows of the spectrum.
-  index_t count() const { return is_complex<X> ? length_ : length_ / 2 + 1; }
+  void run(const F* x, F* y) override {
+    if constexpr (std::same_as<After, RowTerm<F>>) {
+      apply(before_, extents_.n, x, spectrum_.data());
+      dispatch(device_, [&](auto) { fourier_->backward(spectrum_.data(), lines_.data()); });
+      apply(after_, length_, std::as_const(lines_).data(), y);
+    } else {
+      apply(before_, extents_.n, x, lines_.data());
+      dispatch(device_, [&](auto) { fourier_->forward(lines_.data(), spectrum_.data()); });
+      apply(after_, count_, std::as_const(spectrum_).data(), y);
+    }
+  }
+
+ private:
   /// y = table x
   template <class Term, class From, class To>
   void apply(const Buffer<Term>& table, index_t from_rows, const From* x, To* y) const {
@@ -65,16 +78,13 @@ class FftCosinePlan : public CosinePlan<F> {
                           table.data(), kernel_cast(x), kernel_cast(y));
     });
   }
-  template <class Run>
-  void transform(Run run) const {
-    dispatch(device_, [&](auto) { run(); });
-  }
 
   Device device_;
   AxisExtents extents_;
   Buffer<Before> before_;
   Buffer<After> after_;
   index_t length_;
+  index_t count_;  // rows of the spectrum
   std::unique_ptr<FourierPlan<X>> fourier_;
   Buffer<X> lines_;
   Buffer<C> spectrum_;
@@ -82,40 +92,13 @@ class FftCosinePlan : public CosinePlan<F> {
 
 /// Types 1 and 2: y is a projection of the transform of reordered rows.
 template <std::floating_point F>
-class ProjectedPlan final : public FftCosinePlan<F, F, RowTerm<F>, ProjectionTerm<F>> {
- public:
-  using FftCosinePlan<F, F, RowTerm<F>, ProjectionTerm<F>>::FftCosinePlan;
-  void run(const F* x, F* y) override {
-    this->apply(this->before_, this->extents_.n, x, this->lines_.data());
-    this->transform([&] { this->fourier_->forward(this->lines_.data(), this->spectrum_.data()); });
-    this->apply(this->after_, this->count(), this->spectrum_.data(), y);
-  }
-};
-
+using ProjectedPlan = FftCosinePlan<F, F, RowTerm<F>, ProjectionTerm<F>>;
 /// Type 3: y are the reordered rows of the backward transform of a spectrum made from x.
 template <std::floating_point F>
-class SynthesisPlan final : public FftCosinePlan<F, F, SpectrumTerm<F>, RowTerm<F>> {
- public:
-  using FftCosinePlan<F, F, SpectrumTerm<F>, RowTerm<F>>::FftCosinePlan;
-  void run(const F* x, F* y) override {
-    this->apply(this->before_, this->extents_.n, x, this->spectrum_.data());
-    this->transform([&] { this->fourier_->backward(this->spectrum_.data(), this->lines_.data()); });
-    this->apply(this->after_, this->length_, this->lines_.data(), y);
-  }
-};
-
+using SynthesisPlan = FftCosinePlan<F, F, SpectrumTerm<F>, RowTerm<F>>;
 /// Type 4: y is a projection of the complex transform of rotated rows.
 template <std::floating_point F>
-class RotatedPlan final
-    : public FftCosinePlan<F, std::complex<F>, SpectrumTerm<F>, ProjectionTerm<F>> {
- public:
-  using FftCosinePlan<F, std::complex<F>, SpectrumTerm<F>, ProjectionTerm<F>>::FftCosinePlan;
-  void run(const F* x, F* y) override {
-    this->apply(this->before_, this->extents_.n, x, this->lines_.data());
-    this->transform([&] { this->fourier_->forward(this->lines_.data(), this->spectrum_.data()); });
-    this->apply(this->after_, this->count(), this->spectrum_.data(), y);
-  }
-};
+using RotatedPlan = FftCosinePlan<F, std::complex<F>, SpectrumTerm<F>, ProjectionTerm<F>>;
 
 /// Even extension v to 2n - 2 elements: with half of x[j] inside and x[j] / sqrt(2) at the ends,
 /// y[k] = sqrt(2 / (n - 1)) e[k] Re(V[k]).

@@ -53,7 +53,7 @@ class LocalDct final : public OperatorNode<T> {
     run(adjoint_.get(), y, x, update);
   }
   Cost cost() const override {
-    const auto reals = static_cast<double>(this->domain().local_count()) * (sizeof(T) / sizeof(F));
+    const auto reals = static_cast<double>(this->domain().local_count() * (is_complex<T> ? 2 : 1));
     return {.flops = 2.5 * reals * std::log2(static_cast<double>(n_)),
             .bytes = 4 * sizeof(F) * reals};
   }

@@ -57,7 +57,7 @@ ChannelBank<T>::ChannelBank(const std::vector<BankTerm>& terms, int inputs, int 
     taps_ = n;
     first_ = 0;
   }
-  std::vector<double> sums(static_cast<std::size_t>(inputs * outputs * taps_));
+  std::vector<double> sums(static_cast<std::size_t>(taps_ * inputs * outputs));
   for (const BankTerm& term : terms) {
     const index_t tap = wraps ? (term.shift % n + n) % n : term.shift + first_;
     sums[static_cast<std::size_t>((term.output * inputs + term.input) * taps_ + tap)] +=

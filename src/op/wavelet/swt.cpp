@@ -110,8 +110,7 @@ LinearOperator<T> swt(const Layout& layout, const SwtOptions& options) {
   const Layout gathered = is_local ? layout : detail::gather_axis(layout, axis);
   const auto prepare = detail::pad_for_levels<T>(gathered, {axis}, options.level) *
                        redistribute<T>(layout, gathered);
-  const auto steps =
-      make_operator<LocalSwt<T>>(prepare.range(), axis, options.level, filters) * prepare;
+  auto steps = make_operator<LocalSwt<T>>(prepare.range(), axis, options.level, filters) * prepare;
   if (is_local) return steps;
   const Layout range = detail::resize_axis(layout, axis, padded);
   const std::vector<LinearOperator<T>> back(static_cast<std::size_t>(options.level) + 1,
