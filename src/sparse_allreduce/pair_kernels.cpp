@@ -16,8 +16,9 @@ using detail::with_pair;
 }  // namespace
 
 template <class Device>
-void split_cyclic(Device, PairTypes types, const void* pairs, index_t count, int ranks,
-                  index_t block, index_t* offsets, void* sorted) {
+void split_cyclic(Device, PairTypes types, const void* pairs, Count all, int ranks, index_t block,
+                  index_t* offsets, void* sorted) {
+  const index_t count = all.now();
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     const auto* from = static_cast<const Pair*>(pairs);
@@ -35,7 +36,8 @@ void split_cyclic(Device, PairTypes types, const void* pairs, index_t count, int
 }
 
 template <class Device>
-void sort_pairs(Device, PairTypes types, index_t count, void* pairs, void* other) {
+void sort_pairs(Device, PairTypes types, Count all, void* pairs, void* other) {
+  const index_t count = all.now();
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     auto* from = static_cast<Pair*>(pairs);
@@ -79,9 +81,9 @@ void merge_pairs(Device, PairTypes types, const SelectedList& first, index_t fir
 }
 
 #define INSTANTIATE(Device)                                                                        \
-  template void split_cyclic(Device, PairTypes, const void*, index_t, int, index_t, index_t*,      \
+  template void split_cyclic(Device, PairTypes, const void*, Count, int, index_t, index_t*,        \
                              void*);                                                               \
-  template void sort_pairs(Device, PairTypes, index_t, void*, void*);                              \
+  template void sort_pairs(Device, PairTypes, Count, void*, void*);                                \
   template void merge_pairs(Device, PairTypes, const SelectedList&, index_t, const void*, index_t, \
                             const SelectedList&, index_t*);
 INSTANTIATE(WEFT_THIS_DEVICE)

@@ -53,6 +53,8 @@ void check_sparse_options(index_t n, const SparseOptions& o) {
   require(o.chunk >= 1, "{}: chunk is {}, but must be at least 1", class_name, o.chunk);
   require(o.capacity >= 0, "{}: capacity is {}, but must be at least 1, or 0 for the default",
           class_name, o.capacity);
+  require(o.check_every >= 0, "{}: check_every is {}, but must not be negative", class_name,
+          o.check_every);
   require(o.dense_calls >= 0, "{}: dense_calls is {}, but must not be negative", class_name,
           o.dense_calls);
   require(std::isfinite(o.decay) && o.decay >= 0 && o.decay <= 1,

@@ -99,6 +99,9 @@ struct SparseOptions {
   SparseExchange exchange = SparseExchange::automatic;
   /// Pairs per slot; 0: 1.5 k/P per peer.
   index_t capacity = 0;
+  /// In slots on other devices than the CPU: the host waits in every check_every-th call, and throws
+  /// if a gradient was not finite; 0: only in SparseAllreduce::report().
+  index_t check_every = 0;
   /// The first calls reduce all elements and leave the residual alone.
   index_t dense_calls = 0;
   /// The residual of the call before is multiplied by this.

@@ -48,9 +48,13 @@ SparseOutcome run_folded(SparseContext& context) {
 
 }  // namespace
 
+bool auto_is_dense(const SparseContext& context) {
+  return dense_seconds(context) <= oktopk_seconds(context);
+}
+
 /// oktopk, or a dense allreduce where that is predicted to be faster.
 SparseOutcome run_auto(SparseContext& context) {
-  if (dense_seconds(context) <= oktopk_seconds(context)) return run_folded(context);
+  if (auto_is_dense(context)) return run_folded(context);
   context.report.algorithm = "oktopk";
   return run_oktopk(context);
 }
