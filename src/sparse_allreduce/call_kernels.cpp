@@ -40,8 +40,10 @@ void end_call(Device device, CallControl* control, const BadElements* bad, Count
     if (refused && control->refusal.call < 0) {
       control->refusal = {control->calls, headers.rank, headers.first};
     }
-    control->selected = picked.exact == nullptr ? picked.most : *picked.exact;
-    control->overflow += control->selected - picked.now();  // what lists had no room for
+    // What the list had no room for
+    const index_t unlisted = control->picked > picked.most ? control->picked - picked.most : 0;
+    control->selected = picked.now() + unlisted;
+    control->overflow += unlisted;
     control->put_back = refused ? picked.now() : 0;
     control->shown = refused ? 0 : result.now();
     control->dropped = bad->count;

@@ -303,6 +303,7 @@ void pack_result(SparseContext& context, kernels::IndexRange kept) {
 
 index_t list_touched_sums(SparseContext& context, double divisor) {
   write_to(context, &context.control.data()->rule, kernels::SelectionRule());
+  context.other.counter = nullptr;  // after a dense call of an object that exchanges slots
   list_sums(context, all_sums(context), 0);
   pack_sums(context, context.other, context.sorted, divisor, context.own_part());
   return context.other.count;

@@ -101,6 +101,10 @@ void clear_own_sums(Device device, DType work, index_t n, const index_t* range, 
 template <class Device>
 void clear(Device device, DType dtype, index_t n, void* values);
 
+/// The same of f32 or f64, if *flag is 0.
+template <class Device>
+void clear_unless(Device device, DType dtype, index_t n, const index_t* flag, void* values);
+
 /// Sorts pairs by index. The buffer `other` has room for as many.
 template <class Device>
 void sort_pairs(Device device, PairTypes types, Count count, void* pairs, void* other);

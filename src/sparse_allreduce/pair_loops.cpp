@@ -153,6 +153,11 @@ void fill(Device device, index_t n, T value, void* values) {
 }
 
 template <class W, class Device>
+void fill_unless(Device device, index_t n, const index_t* flag, W* to) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { to[i] = *flag != 0 ? to[i] : W{}; });
+}
+
+template <class W, class Device>
 void clear_range(Device device, index_t n, const index_t* range, W* sums) {
 #if defined(__CUDACC__)
   for_each(device, n, [=] WEFT_KERNEL(index_t i) {
@@ -297,6 +302,15 @@ void clear(Device device, DType dtype, index_t n, void* values) {
 }
 
 template <class Device>
+void clear_unless(Device device, DType dtype, index_t n, const index_t* flag, void* values) {
+  if (dtype == DType::f64) {
+    fill_unless(device, n, flag, static_cast<double*>(values));
+  } else {
+    fill_unless(device, n, flag, static_cast<float*>(values));
+  }
+}
+
+template <class Device>
 void add_dropped(Device device, DType work, const SelectedList& list, index_t count,
                  const SelectedList& kept, index_t kept_count, void* residual) {
   if (work == DType::f64) {
@@ -328,6 +342,7 @@ void index_quantiles(Device device, PairTypes types, const void* pairs, Count co
                            void*, const index_t*);                                               \
   template void widen_values(Device, DType, index_t, const void*, void*);                        \
   template void clear(Device, DType, index_t, void*);                                            \
+  template void clear_unless(Device, DType, index_t, const index_t*, void*);                     \
   template void clear_sums(Device, DType, index_t, void*);                                       \
   template void clear_own_sums(Device, DType, index_t, const index_t*, void*);                   \
   template void add_dropped(Device, DType, const SelectedList&, index_t, const SelectedList&,    \

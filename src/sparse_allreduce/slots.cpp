@@ -130,6 +130,13 @@ void end_slots(SparseContext& context, const kernels::Count& result) {
   });
 }
 
+void share_flags_in_slots(SparseContext& context) {
+  const kernels::Slots mine = slots_in(context, context.sent_slots, 0, 1);
+  fill_one(context, mine, nullptr, 0, nullptr);
+  const kernels::Slots all = gather_slots(context, mine);
+  run_on(context, [&](auto tag) { kernels::read_headers(tag, all, &call_of(context)->headers); });
+}
+
 void gather_and_add_slots(SparseContext& context) {
   kernels::CallControl* call = call_of(context);
   pack_picked(context);

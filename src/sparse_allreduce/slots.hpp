@@ -21,6 +21,9 @@ void end_slots(SparseContext& context, const kernels::Count& result);
 /// goes on, but changes no residual by rounding.
 const index_t* refused_in_slots(const SparseContext& context);
 
+/// Ranks tell each other whether their gradients have elements that are not finite.
+void share_flags_in_slots(SparseContext& context);
+
 /// context.sum = sums of what all ranks have picked and slots have room for.
 void gather_and_add_slots(SparseContext& context);
 /// Puts back into the residual what it has sent of this rank's and is not among the `kept` pairs of

@@ -18,20 +18,21 @@ namespace {
 
 /// Whether the next call does something that it does only every so many calls.
 bool is_due(const SparseContext& c) {
+  if (c.options.algorithm == "auto" && auto_is_dense(c)) return false;
   const auto due = [&](index_t period) { return period > 1 && is_time(c, period); };
   const OktopkConstants& constants = c.options.oktopk;
   const bool has_period =
       c.selector->select == select_reused || c.selector->select == select_periodic;
   if (has_period && due(constants.local_period)) return true;
-  if (c.options.algorithm != "oktopk" && c.options.algorithm != "auto") return false;
+  const bool has_regions = c.options.algorithm == "oktopk" || c.options.algorithm == "auto";
+  if (!has_regions) return false;
   return due(constants.global_period) || due(constants.region_period);
 }
 
 /// Whether the host has to wait in the next call.
 bool needs_host(const SparseContext& c) {
   return !c.in_slots || c.selector->select_in_slots == nullptr ||
-         c.state.calls < c.options.dense_calls || c.options.time_phases ||
-         (c.options.algorithm == "auto" && auto_is_dense(c));
+         c.state.calls < c.options.dense_calls || c.options.time_phases;
 }
 
 }  // namespace

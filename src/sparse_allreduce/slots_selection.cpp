@@ -15,11 +15,6 @@ kernels::Candidates all_elements(const SparseContext& context) {
   return {context.types.work(), context.n, context.state.residual.data(), nullptr};
 }
 
-void accumulate_by(SparseContext& context, const kernels::SelectionRule& rule) {
-  run_on(context, [&](auto tag) { kernels::set_rule(tag, rule, &context.control.data()->rule); });
-  accumulate_by_rule(context, false);
-}
-
 /// Lists in `list` what accumulate_by_rule() has found, *count elements.
 void list_found(SparseContext& context, bool take, ListMemory& memory, index_t* count) {
   const kernels::Staging staged = staging_of(context);
@@ -125,6 +120,13 @@ void raise_local_threshold(SparseContext& context) {
 
 }  // namespace
 
+void accumulate_in_slots(SparseContext& context) {
+  constexpr kernels::SelectionRule nothing = {std::numeric_limits<std::uint64_t>::max(), 0};
+  run_on(context,
+         [&](auto tag) { kernels::set_rule(tag, nothing, &context.control.data()->rule); });
+  accumulate_by_rule(context, false);
+}
+
 index_t room_of_lists(const SparseContext& context) {
   const index_t in_slots = std::max(context.ranks() * slot_capacity(context, context.ranks()),
                                     slot_capacity(context, 1));
@@ -144,7 +146,7 @@ void select_in_slots(SparseContext& context) {
 
 void select_exact_in_slots(SparseContext& context) {
   if (can_sample(context, context.k)) return take_largest_by_sample(context);
-  accumulate_by(context, {std::numeric_limits<std::uint64_t>::max(), 0});
+  accumulate_in_slots(context);
   SparseControl* control = context.control.data();
   take_largest_of(context, all_elements(context), &control->rule, &control->call.picked);
 }
@@ -179,7 +181,7 @@ void select_sampled_in_slots(SparseContext& context) {
 }
 
 void select_chunked_in_slots(SparseContext& context) {
-  accumulate_by(context, {std::numeric_limits<std::uint64_t>::max(), 0});
+  accumulate_in_slots(context);
   take_chunks(context);
   run_on(context, [&](auto tag) {
     kernels::set_count(tag, context.picked.count, &context.control.data()->call.picked);

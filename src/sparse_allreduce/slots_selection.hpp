@@ -13,6 +13,9 @@ namespace weft::detail {
 /// Like select_elements() in presets.hpp.
 void select_in_slots(SparseContext& context);
 
+/// Adds the gradient to the residual without selecting.
+void accumulate_in_slots(SparseContext& context);
+
 /// Elements that lists have room for.
 index_t room_of_lists(const SparseContext& context);
 

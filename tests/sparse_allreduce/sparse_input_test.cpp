@@ -42,6 +42,7 @@ TEST(SparseInput, wrong_options_are_errors_on_all_ranks) {
     refuses({"i32"}, [](SparseOptions& o) { o.dtype = DType::i32; });
     refuses({"max"}, [](SparseOptions& o) { o.op = ReduceOp::max; });
     refuses({"capacity", "-1"}, [](SparseOptions& o) { o.capacity = -1; });
+    refuses({"check_every", "-1"}, [](SparseOptions& o) { o.check_every = -1; });
     refuses({"decay"}, [](SparseOptions& o) { o.decay = 2; });
     refuses({"dense_calls"}, [](SparseOptions& o) { o.dense_calls = -1; });
     refuses({"index_bits"}, [](SparseOptions& o) { o.index_bits = 16; });
