@@ -111,7 +111,7 @@ const index_t* refused_in_slots(const SparseContext& context) {
 
 void begin_slots(SparseContext& context) {
   kernels::CallControl* call = call_of(context);
-  const index_t room = room_of_lists(context);
+  const index_t room = room_of_lists(context, context.ranks());
   reserve(context, context.picked, room);
   reserve(context, context.other, room);
   context.picked.counter = &call->picked;

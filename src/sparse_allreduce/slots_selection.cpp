@@ -127,9 +127,9 @@ void accumulate_in_slots(SparseContext& context) {
   accumulate_by_rule(context, false);
 }
 
-index_t room_of_lists(const SparseContext& context) {
-  const index_t in_slots = std::max(context.ranks() * slot_capacity(context, context.ranks()),
-                                    slot_capacity(context, 1));
+index_t room_of_lists(const SparseContext& context, int ranks) {
+  const index_t in_slots =
+      std::max(ranks * slot_capacity(context, ranks), slot_capacity(context, 1));
   return std::min(context.n, std::max(4 * in_slots, 2 * context.k + 2000));
 }
 

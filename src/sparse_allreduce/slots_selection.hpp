@@ -16,8 +16,8 @@ void select_in_slots(SparseContext& context);
 /// Adds the gradient to the residual without selecting.
 void accumulate_in_slots(SparseContext& context);
 
-/// Elements that lists have room for.
-index_t room_of_lists(const SparseContext& context);
+/// Elements that lists of `ranks` ranks have room for.
+index_t room_of_lists(const SparseContext& context, int ranks);
 
 void select_exact_in_slots(SparseContext& context);
 void select_reused_in_slots(SparseContext& context);
