@@ -26,6 +26,7 @@ void begin_call(Device device, CallControl* control, BadElements* bad) {
     fresh.local_threshold = control->local_threshold;
     fresh.global_threshold = control->global_threshold;
     fresh.refusal = control->refusal;
+    fresh.unreported = control->unreported;
     *control = fresh;
     *bad = {};
   });
@@ -37,9 +38,9 @@ void end_call(Device device, CallControl* control, const BadElements* bad, Count
   for_each(device, 1, [=] WEFT_KERNEL(index_t) {
     const SlotSummary& headers = control->headers;
     const bool refused = headers.refused != 0;
-    if (refused && control->refusal.call < 0) {
-      control->refusal = {control->calls, headers.rank, headers.first};
-    }
+    const Refusal refusal = {control->calls, headers.rank, headers.first};
+    if (refused && control->refusal.call < 0) control->refusal = refusal;
+    if (refused && control->unreported.call < 0) control->unreported = refusal;
     // What the list had no room for
     const index_t unlisted = control->picked > picked.most ? control->picked - picked.most : 0;
     control->selected = picked.now() + unlisted;
@@ -72,11 +73,9 @@ void set_rule(Device device, const SelectionRule& value, SelectionRule* rule) {
 template <class Device>
 void rule_of_threshold(Device device, DType work, const double* threshold, SelectionRule* rule) {
   for_each(device, 1, [=] WEFT_KERNEL(index_t) {
-    const double least = *threshold > 0 ? *threshold : 0;
     SelectionRule made;
-    made.key = work == DType::f64 ? detail::key_reaching<double>(least)
-                                  : detail::key_reaching<float>(least);
-    if (made.key == 0) made.key = 1;
+    made.key = work == DType::f64 ? detail::key_above_zero<double>(*threshold)
+                                  : detail::key_above_zero<float>(*threshold);
     *rule = made;
   });
 }

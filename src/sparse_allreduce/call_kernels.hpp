@@ -19,7 +19,9 @@ struct CallControl {
   index_t calls = 0;
   double local_threshold = -1;
   double global_threshold = -1;
-  Refusal refusal;  // the first one that the host has not been told of
+  // The first refused calls since all ranks have looked, and since this rank has made a report.
+  Refusal refusal;
+  Refusal unreported;
 
   // of one call
   index_t sampled = 0;           // elements that a selection by a sample has found

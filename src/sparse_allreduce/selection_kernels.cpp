@@ -236,6 +236,27 @@ void raise_threshold(Device, DType work, const SelectedList& list, Count all, in
 }
 
 template <class Device>
+void raise_short(Device device, const Raising& work) {
+  raise_threshold(device, work.work, work.list, work.count, work.most, work.steps, work.factor,
+                  work.threshold);
+  with_work(work.work, [&](auto w) {
+    using W = decltype(w);
+    const KeyOf<W> least = detail::key_above_zero<W>(*work.threshold);
+    const W* value = static_cast<const W*>(work.list.value);
+    const auto out = writer<W>(work.kept);
+    index_t at = 0;
+    for (index_t i = 0; i < work.count.now(); ++i) {
+      if (magnitude_key(value[i]) >= least) {
+        out.put(at++, work.list.index[i], value[i]);
+      } else {
+        static_cast<W*>(work.residual)[work.list.index[i]] = value[i];
+      }
+    }
+    *work.kept_count = at;
+  });
+}
+
+template <class Device>
 void select_in_chunks(Device, DType work, index_t n, index_t chunk, index_t each, void* values,
                       const SelectedList& list) {
   with_work(work, [&](auto w) {
@@ -286,6 +307,7 @@ void put_back(Device device, DType work, const SelectedList& list, Count count, 
   template void choose_digit(Device, bool, int, const index_t*, DigitSearch*);                   \
   template void raise_threshold(Device, DType, const SelectedList&, Count, index_t, int, double, \
                                 double*);                                                        \
+  template void raise_short(Device, const Raising&);                                             \
   template void select_in_chunks(Device, DType, index_t, index_t, index_t, void*,                \
                                  const SelectedList&);                                           \
   template void count_reaching(Device, DType, index_t, const void*, const SelectionRule*,        \

@@ -103,6 +103,24 @@ template <class Device>
 void raise_threshold(Device device, DType work, const SelectedList& list, Count count, index_t most,
                      int steps, double factor, double* threshold);
 
+/// raise_threshold() of short lists; then the elements that still reach the threshold are listed in
+/// `kept`, and the others are put back into the residual.
+struct Raising {
+  DType work = DType::f32;
+  SelectedList list;
+  Count count;
+  index_t most = 0;
+  int steps = 0;
+  double factor = 1;
+  double* threshold = nullptr;
+  void* residual = nullptr;
+  SelectedList kept;
+  index_t* kept_count = nullptr;
+};
+inline constexpr index_t longest_short_list = 1 << 14;
+template <class Device>
+void raise_short(Device device, const Raising& work);
+
 /// Lists the `each` largest elements of every `chunk` consecutive ones, and zeroes them. The last
 /// chunk may have fewer.
 template <class Device>

@@ -35,6 +35,10 @@ bool needs_host(const SparseContext& c) {
          c.state.calls < c.options.dense_calls || c.options.time_phases;
 }
 
+std::string deferred_text(const kernels::Refusal& refusal) {
+  return fmt::format("call {} of {}", refusal.call, refusal_text(refusal.rank, refusal.first));
+}
+
 }  // namespace
 
 /// Whether the work of this thread for the device goes into a graph.
@@ -82,7 +86,7 @@ void SparseEngine::refuse_at_once() {
   if (call.refusal.call < 0) return;
   ++c.state.calls;
   has_news_ = true;
-  write_to(c, &c.control.data()->call.refusal, kernels::Refusal());
+  forget_refusals();
   throw AgreedError(refusal_text(call.refusal.rank, call.refusal.first));
 }
 
@@ -98,13 +102,17 @@ void SparseEngine::finish_call(index_t& prepared_k) {
     return;
   }
   prepared_k = c.k;
+  const index_t before = c.state.calls - c.replayed;
   c.replayed = 0;
   ++c.state.calls;
   const index_t period = c.options.check_every;
-  if (period == 0 || c.device().host_accessible() || c.state.calls % period != 0) return;
+  if (period == 0 || c.device().host_accessible()) return;
+  if (c.state.calls / period == before / period) return;
   ++c.report.host_waits;
-  const kernels::CallControl call = pull_report();
-  if (clear_refusal(call)) throw AgreedError(deferred_text(call.refusal));
+  const kernels::Refusal refusal = pull_report().refusal;
+  if (refusal.call < 0) return;
+  forget_refusals();
+  throw AgreedError(deferred_text(refusal));
 }
 
 kernels::CallControl SparseEngine::read_call() const {
@@ -113,15 +121,10 @@ kernels::CallControl SparseEngine::read_call() const {
   return call;
 }
 
-std::string SparseEngine::deferred_text(const kernels::Refusal& refusal) {
-  return fmt::format("call {} of {}", refusal.call, refusal_text(refusal.rank, refusal.first));
-}
-
-/// Whether a refusal was pending; it is not any more.
-bool SparseEngine::clear_refusal(const kernels::CallControl& call) {
-  if (call.refusal.call < 0) return false;
-  write_to(context_, &context_.control.data()->call.refusal, kernels::Refusal());
-  return true;
+void SparseEngine::forget_refusals() {
+  kernels::CallControl* call = &context_.control.data()->call;
+  write_to(context_, &call->refusal, kernels::Refusal());
+  write_to(context_, &call->unreported, kernels::Refusal());
 }
 
 /// Completes the report with what is on the device.
@@ -146,9 +149,11 @@ kernels::CallControl SparseEngine::pull_report() {
 const SparseReport& SparseEngine::report() {
   if (!context_.in_slots) return context_.report;
   if (has_news_ || has_graph_) {
-    const kernels::CallControl call = pull_report();
-    // Not agreed upon: other ranks may not ask.
-    if (clear_refusal(call)) throw Error(deferred_text(call.refusal));
+    const kernels::Refusal refusal = pull_report().unreported;
+    if (refusal.call >= 0) {
+      write_to(context_, &context_.control.data()->call.unreported, kernels::Refusal());
+      throw Error(deferred_text(refusal));  // not an AgreedError: other ranks may not ask
+    }
   }
   return complete_report_;
 }

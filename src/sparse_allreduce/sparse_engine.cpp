@@ -276,7 +276,7 @@ void SparseEngine::to(Device device) {
   agree_on_success(context_.comm, [&] { check_sparse_options(context_.n, changed); });
   context_.comm.agree_on(hash_of(context_.n, changed),
                          [&] { return describe_sparse(context_.n, changed); });
-  report();  // throws if a call was refused
+  agree_on_success(context_.comm, [&] { report(); });  // throws if a call was refused
   pull_state();
   SparseContext moved(context_.comm, context_.n, changed);
   moved.types = context_.types;

@@ -3,7 +3,6 @@
 #include "sparse_allreduce/sparse_context.hpp"
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace weft::detail {
@@ -41,8 +40,7 @@ class SparseEngine {
   void finish_call(index_t& prepared_k);
   kernels::CallControl read_call() const;
   kernels::CallControl pull_report();
-  bool clear_refusal(const kernels::CallControl& call);
-  static std::string deferred_text(const kernels::Refusal& refusal);
+  void forget_refusals();
   void pull_state();
   void push_state();
 

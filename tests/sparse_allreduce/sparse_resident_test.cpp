@@ -176,6 +176,36 @@ TEST(SparseResident, large_tensors_are_those_of_exact_messages) {
   });
 }
 
+/// Of short and of long lists, where gradients grow.
+TEST(SparseResident, raised_thresholds_are_those_of_exact_messages) {
+  on_ranks([](Comm comm) {
+    for (const index_t size : {n, index_t{20001}}) {
+      SparseOptions options = in_slots("oktopk", other_device(), size);
+      options.oktopk.local_period = 100;
+      Reducer<> slots(comm, size, options);
+      options.exchange = SparseExchange::exact;
+      Reducer<> exact(comm, size, options);
+      int raised = 0;
+      for (index_t step = 0; step < 5; ++step) {
+        std::vector<float> gradient = elements<float>(integers(comm.rank(), step, size));
+        for (float& x : gradient) x *= static_cast<float>(1 + 2 * step);
+        const double before = exact.object().report().local_threshold;
+        slots.give(gradient);
+        slots.call();
+        exact.give(gradient);
+        exact.call();
+        EXPECT_EQ(slots.result(), exact.result()) << step;
+        const double threshold = exact.object().report().local_threshold;
+        EXPECT_EQ(slots.object().report().local_threshold, threshold);
+        EXPECT_EQ(residual_of(slots.object(), size, DType::f32),
+                  residual_of(exact.object(), size, DType::f32));
+        if (step > 0 && threshold > 1.1 * before) ++raised;
+      }
+      EXPECT_GT(raised, 0);
+    }
+  });
+}
+
 /// More is selected than lists have room for: the threshold of the first call is low.
 TEST(SparseResident, what_lists_have_no_room_for_stays_in_the_residual) {
   on_ranks([](Comm comm) {
@@ -293,6 +323,11 @@ TEST(SparseResident, check_every_throws_on_all_ranks) {
     for (index_t step = 0; step < 5; ++step) {
       run.give(with_nan<float>(comm, step));
       run.call();
+    }
+    // A rank that asks before does not keep the others from being told.
+    if (comm.rank() == 0) {
+      EXPECT_THROW(run.object().report(), Error);
+      EXPECT_EQ(run.object().report().call, 4);
     }
     run.give(5);
     expect_error<AgreedError>(comm, {"call 4", "element 17"}, [&] { run.call(); });

@@ -241,6 +241,52 @@ void raise_typed(Cuda device, const W* value, Count count, index_t most, int ste
   detail::check_cuda_launch();
 }
 
+/// One block.
+template <class W>
+__global__ void __launch_bounds__(1024)
+    raise_short_kernel(Raising work, tiles::ListWriter<W> kept) {
+  __shared__ index_t memory[33];
+  const index_t count = work.count.now();
+  const index_t* const index = work.list.index;
+  const W* const value = static_cast<const W*>(work.list.value);
+  W* const residual = static_cast<W*>(work.residual);
+  double threshold = *work.threshold;
+  if (count > work.most) {
+    RaisedThreshold<W> raised = {static_cast<W>(threshold), work.factor};
+    for (int s = 0; s < work.steps; ++s) {
+      index_t mine = 0;
+      for (index_t i = threadIdx.x; i < count; i += 1024) {
+        mine += magnitude_key(value[i]) >= magnitude_key(raised.at) ? 1 : 0;
+      }
+      index_t all = 0;
+      tiles::sum_before(mine, memory, &all);
+      if (all <= work.most) break;  // on all threads
+      raised.raise();
+    }
+    threshold = static_cast<double>(raised.at);
+  }
+  const KeyOf<W> least = detail::key_above_zero<W>(threshold);
+  index_t at = 0;
+  for (index_t first = 0; first < count; first += 1024) {
+    const index_t i = first + threadIdx.x;
+    const bool present = i < count;
+    const W x = present ? value[i] : W{};
+    const bool stays = present && magnitude_key(x) >= least;
+    index_t all = 0;
+    const index_t place = at + tiles::sum_before(stays ? 1 : 0, memory, &all);
+    if (stays) {
+      kept.put(place, index[i], x);
+    } else if (present) {
+      residual[index[i]] = x;
+    }
+    at += all;
+  }
+  __syncthreads();  // all threads have read the count and the threshold
+  if (threadIdx.x != 0) return;
+  *work.kept_count = at;
+  *work.threshold = threshold;
+}
+
 template <class W>
 void count_reaching_typed(Cuda device, index_t n, const W* value, const SelectionRule* rule,
                           index_t* count) {
@@ -292,6 +338,16 @@ void raise_threshold(Device device, DType work, const SelectedList& list, Count 
 }
 
 template <class Device>
+void raise_short(Device device, const Raising& work) {
+  tiles::with_work(work.work, [&](auto w) {
+    using W = decltype(w);
+    raise_short_kernel<W>
+        <<<1, 1024, 0, detail::stream_of(device)>>>(work, tiles::writer<W>(work.kept));
+  });
+  detail::check_cuda_launch();
+}
+
+template <class Device>
 void count_reaching(Device device, DType work, index_t n, const void* values,
                     const SelectionRule* rule, index_t* count) {
   tiles::with_work(work, [&](auto w) {
@@ -317,6 +373,7 @@ template void select(Cuda, const Candidates&, index_t, const SelectionRule*, ind
                      const SelectedList&, index_t*, void*);
 template void raise_threshold(Cuda, DType, const SelectedList&, Count, index_t, int, double,
                               double*);
+template void raise_short(Cuda, const Raising&);
 template void count_reaching(Cuda, DType, index_t, const void*, const SelectionRule*, index_t*);
 template void moments(Cuda, DType, index_t, const void*, double*);
 template void put_back(Cuda, DType, const SelectedList&, Count, void*);

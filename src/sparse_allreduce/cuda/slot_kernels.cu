@@ -17,6 +17,9 @@ using detail::with_pair;
 
 constexpr int block_threads = 256;
 constexpr index_t most_blocks = 528;  // four per multiprocessor of an H200
+constexpr int one_block = 1024;
+/// Pairs that one block adds up faster than kernels can be launched one after the other.
+constexpr index_t most_of_one_block = 8 * one_block;
 
 unsigned blocks_for(index_t most) {
   return static_cast<unsigned>(
@@ -155,6 +158,19 @@ __global__ void __launch_bounds__(block_threads)
   for_own(slots.header(rank)->count, [&](index_t i) { sum[pairs[i].at()] += pairs[i].number(); });
 }
 
+/// The pairs of few short slots, by one block, which waits between slots.
+template <class Pair>
+__global__ void __launch_bounds__(one_block)
+    add_short_kernel(SlotView slots, typename Pair::Wide* sum) {
+  for (int r = 0; r < slots.ranks; ++r) {
+    const Pair* const pairs = slots.pairs<Pair>(r);
+    const index_t count = slots.header(r)->count;
+    for (index_t i = threadIdx.x; i < count; i += one_block)
+      sum[pairs[i].at()] += pairs[i].number();
+    __syncthreads();
+  }
+}
+
 __global__ void read_headers_kernel(SlotView slots, SlotSummary* summary) {
   SlotSummary found;
   for (int r = slots.ranks - 1; r >= 0; --r) {
@@ -224,6 +240,11 @@ void add_slots(Device device, const Slots& from, void* sum) {
   with_pair(from.types, [&](auto example) {
     using Pair = decltype(example);
     // Source by source, so that sums do not depend on the order of threads.
+    if (from.capacity * from.ranks <= most_of_one_block) {
+      add_short_kernel<Pair><<<1, one_block, 0, detail::stream_of(device)>>>(
+          SlotView(from), static_cast<typename Pair::Wide*>(sum));
+      return;
+    }
     for (int r = 0; r < from.ranks; ++r) {
       add_slot_kernel<Pair>
           <<<blocks_for(from.capacity), block_threads, 0, detail::stream_of(device)>>>(
