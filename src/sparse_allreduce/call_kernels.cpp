@@ -16,10 +16,21 @@ constexpr double magnitude_in(DType work, std::uint64_t key) {
   return static_cast<double>(detail::magnitude_of<float>(key));
 }
 
+constexpr std::uint64_t key_from(DType work, double threshold) {
+  if (work == DType::f64) return detail::key_above_zero<double>(threshold);
+  return detail::key_above_zero<float>(threshold);
+}
+
+constexpr double adapted(double threshold, const Adaptation& by, index_t count) {
+  const auto number = static_cast<double>(count);
+  if (number < by.low) return threshold / by.down;
+  return number > by.high ? threshold * by.up : threshold;
+}
+
 }  // namespace
 
 template <class Device>
-void begin_call(Device device, CallControl* control, BadElements* bad) {
+void begin_call(Device device, DType work, CallControl* control, BadElements* bad) {
   for_each(device, 1, [=] WEFT_KERNEL(index_t) {
     CallControl fresh;
     fresh.calls = control->calls;
@@ -27,6 +38,8 @@ void begin_call(Device device, CallControl* control, BadElements* bad) {
     fresh.global_threshold = control->global_threshold;
     fresh.refusal = control->refusal;
     fresh.unreported = control->unreported;
+    fresh.local_rule.key = key_from(work, fresh.local_threshold);
+    fresh.global_rule.key = key_from(work, fresh.global_threshold);
     *control = fresh;
     *bad = {};
   });
@@ -34,7 +47,9 @@ void begin_call(Device device, CallControl* control, BadElements* bad) {
 
 template <class Device>
 void end_call(Device device, CallControl* control, const BadElements* bad, Count picked,
-              Count result) {
+              Count result, const Adaptation& local, const Adaptation& global) {
+  const Adaptation by_picked = local;
+  const Adaptation by_result = global;
   for_each(device, 1, [=] WEFT_KERNEL(index_t) {
     const SlotSummary& headers = control->headers;
     const bool refused = headers.refused != 0;
@@ -48,6 +63,8 @@ void end_call(Device device, CallControl* control, const BadElements* bad, Count
     control->put_back = refused ? picked.now() : 0;
     control->shown = refused ? 0 : result.now();
     control->dropped = bad->count;
+    control->local_threshold = adapted(control->local_threshold, by_picked, picked.now());
+    control->global_threshold = adapted(control->global_threshold, by_result, result.now());
     ++control->calls;
   });
 }
@@ -74,8 +91,7 @@ template <class Device>
 void rule_of_threshold(Device device, DType work, const double* threshold, SelectionRule* rule) {
   for_each(device, 1, [=] WEFT_KERNEL(index_t) {
     SelectionRule made;
-    made.key = work == DType::f64 ? detail::key_above_zero<double>(*threshold)
-                                  : detail::key_above_zero<float>(*threshold);
+    made.key = key_from(work, *threshold);
     *rule = made;
   });
 }
@@ -83,19 +99,6 @@ void rule_of_threshold(Device device, DType work, const double* threshold, Selec
 template <class Device>
 void threshold_of_rule(Device device, DType work, const SelectionRule* rule, double* threshold) {
   for_each(device, 1, [=] WEFT_KERNEL(index_t) { *threshold = magnitude_in(work, rule->key); });
-}
-
-template <class Device>
-void adapt_threshold(Device device, const Adaptation& by, Count count, double* threshold) {
-  const Adaptation copy = by;
-  for_each(device, 1, [=] WEFT_KERNEL(index_t) {
-    const auto number = static_cast<double>(count.now());
-    if (number < copy.low) {
-      *threshold /= copy.down;
-    } else if (number > copy.high) {
-      *threshold *= copy.up;
-    }
-  });
 }
 
 template <class Device>
@@ -169,14 +172,14 @@ void finish_search(Device device, DType work, const DigitSearch* search, CallCon
 }
 
 #define INSTANTIATE(Device)                                                                  \
-  template void begin_call(Device, CallControl*, BadElements*);                              \
-  template void end_call(Device, CallControl*, const BadElements*, Count, Count);            \
+  template void begin_call(Device, DType, CallControl*, BadElements*);                       \
+  template void end_call(Device, CallControl*, const BadElements*, Count, Count,             \
+                         const Adaptation&, const Adaptation&);                              \
   template void show_result(Device, Count, CallControl*);                                    \
   template void set_count(Device, Count, index_t*);                                          \
   template void set_rule(Device, const SelectionRule&, SelectionRule*);                      \
   template void rule_of_threshold(Device, DType, const double*, SelectionRule*);             \
   template void threshold_of_rule(Device, DType, const SelectionRule*, double*);             \
-  template void adapt_threshold(Device, const Adaptation&, Count, double*);                  \
   template void choose_candidates(Device, index_t, index_t, index_t, CallControl*);          \
   template void join_selections(Device, const SelectionRule*, CallControl*, SelectionRule*); \
   template void set_equal_regions(Device, index_t, int, index_t*);                           \

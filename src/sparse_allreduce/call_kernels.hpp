@@ -3,6 +3,8 @@
 #include "sparse_allreduce/selection_kernels.hpp"
 #include "sparse_allreduce/slot_kernels.hpp"
 
+#include <limits>
+
 /// What calls in slots keep in memory of the device, so that the host need not read anything, and
 /// the kernels of one thread that change it.
 namespace weft::kernels {
@@ -24,16 +26,18 @@ struct CallControl {
   Refusal unreported;
 
   // of one call
+  SelectionRule local_rule;  // all elements other than 0 from the threshold on
+  SelectionRule global_rule;
   index_t sampled = 0;           // elements that a selection by a sample has found
   index_t of_list = 0;           // the same, if its list can be used
   index_t of_array[2] = {0, 0};  // else all elements
   index_t from_list = 0;         // taken of the list
   index_t picked = 0;
-  index_t raised = 0;  // of these, those from the raised threshold on
-  index_t listed = 0;  // sums
-  index_t joined = 0;  // pairs in this rank's slot
-  index_t total = 0;   // pairs that all ranks have gathered
-  index_t shown = 0;   // pairs of the result, or 0 if the call is refused
+  index_t raised = 0;          // of these, those from the raised threshold on
+  index_t listed[2] = {0, 0};  // 0, and the number of listed sums
+  index_t joined = 0;          // pairs in this rank's slot
+  index_t total = 0;           // pairs that all ranks have gathered
+  index_t shown = 0;           // pairs of the result, or 0 if the call is refused
   index_t put_back = 0;
   index_t selected = 0;
   index_t dropped = 0;
@@ -44,14 +48,23 @@ struct CallControl {
   SlotSummary headers;
 };
 
-/// Clears what is of one call.
+/// threshold /= down if count < low, threshold *= up if count > high.
+struct Adaptation {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+  double down = 1;
+  double up = 1;
+};
+
+/// Clears what is of one call, and makes rules of the thresholds.
 template <class Device>
-void begin_call(Device device, CallControl* control, BadElements* bad);
+void begin_call(Device device, DType work, CallControl* control, BadElements* bad);
 /// After the call: how many of the `picked` elements return to the residual, how many pairs of
-/// `result` are shown, and whether the call was refused.
+/// `result` are shown, and whether the call was refused. The thresholds adapt to the numbers of
+/// both.
 template <class Device>
 void end_call(Device device, CallControl* control, const BadElements* bad, Count picked,
-              Count result);
+              Count result, const Adaptation& local, const Adaptation& global);
 
 /// A result that is made after the call.
 template <class Device>
@@ -66,16 +79,6 @@ template <class Device>
 void rule_of_threshold(Device device, DType work, const double* threshold, SelectionRule* rule);
 template <class Device>
 void threshold_of_rule(Device device, DType work, const SelectionRule* rule, double* threshold);
-
-/// threshold /= down if count < low, threshold *= up if count > high.
-struct Adaptation {
-  double low = 0;
-  double high = 0;
-  double down = 1;
-  double up = 1;
-};
-template <class Device>
-void adapt_threshold(Device device, const Adaptation& by, Count count, double* threshold);
 
 /// Whether the `sampled` elements of a list have the k largest for certain: more than k are listed,
 /// and none is missing. If not, all n elements are to be looked at.

@@ -293,7 +293,8 @@ void list_largest_sums(SparseContext& context, index_t k) {
     kernels::find_rule(tag, all_sums(context), k, &context.control.data()->rule,
                        context.histogram.data());
   });
-  if (context.in_slots) return list_sums_in_slots(context, false, context.other);
+  if (context.in_slots)
+    return list_sums_in_slots(context, &context.control.data()->rule, false, context.other);
   list_sums(context, all_sums(context), 0);
 }
 

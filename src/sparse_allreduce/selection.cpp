@@ -64,7 +64,7 @@ kernels::Accumulation accumulation(SparseContext& context) {
 
 void accumulate_with(SparseContext& context, const kernels::SelectionRule& rule, bool take) {
   write_to(context, &context.control.data()->rule, rule);
-  accumulate_by_rule(context, take);
+  accumulate_by_rule(context, &context.control.data()->rule, take);
 }
 
 void set_picked(SparseContext& context, index_t count) {
@@ -74,8 +74,9 @@ void set_picked(SparseContext& context, index_t count) {
 
 }  // namespace
 
-void accumulate_by_rule(SparseContext& context, bool take) {
+void accumulate_by_rule(SparseContext& context, const kernels::SelectionRule* rule, bool take) {
   kernels::Accumulation work = accumulation(context);
+  work.rule = rule;
   work.take = take;
   run_on(context, [&](auto tag) { kernels::accumulate(tag, work); });
 }

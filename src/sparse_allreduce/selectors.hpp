@@ -52,8 +52,8 @@ index_t sparse_calls(const SparseContext& context);
 /// Whether something that is done every `period` sparse calls is due in this one.
 bool is_time(const SparseContext& context, index_t period);
 
-/// Adds the gradient to the residual and stages what the rule in context.control takes.
-void accumulate_by_rule(SparseContext& context, bool take);
+/// Adds the gradient to the residual and stages what a rule on the device takes.
+void accumulate_by_rule(SparseContext& context, const kernels::SelectionRule* rule, bool take);
 kernels::Staging staging_of(SparseContext& context);
 /// Moves the largest elements of every chunk from the residual to context.picked.
 void take_chunks(SparseContext& context);

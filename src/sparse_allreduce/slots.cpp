@@ -14,9 +14,7 @@ namespace {
 
 constexpr index_t slot_header_words = sizeof(kernels::SlotHeader) / sizeof(index_t);
 
-kernels::CallControl* call_of(const SparseContext& context) {
-  return &const_cast<SparseControl*>(context.control.data())->call;
-}
+kernels::CallControl* call_of(SparseContext& context) { return &context.control.data()->call; }
 
 kernels::Slots slots_in(SparseContext& context, Scratch& memory, index_t capacity, int count) {
   context.report.capacity = capacity;
@@ -47,14 +45,22 @@ kernels::SlotFilling filling_of(SparseContext& context, const kernels::Slots& sl
 
 /// One slot for all pairs, which goes to all ranks.
 void fill_one(SparseContext& context, const kernels::Slots& slot, const void* pairs,
-              kernels::Count count, const kernels::SelectedList* sums) {
+              kernels::Count count) {
   kernels::SlotFilling work = filling_of(context, slot, pairs);
   work.sent = &call_of(context)->gather_pairs;
-  work.sums = sums;
   run_on(context, [&](auto tag) {
     kernels::split_sorted(tag, context.types, pairs, count, 1, nullptr, context.offsets.data());
     kernels::fill_slots(tag, work);
   });
+}
+
+/// The same of the sums in context.other, which are never more than lists have room for.
+void fill_with_sums(SparseContext& context, const kernels::Slots& slot) {
+  kernels::SlotFilling work = filling_of(context, slot, pack_own(context));
+  work.offsets = call_of(context)->listed;
+  work.sent = &call_of(context)->gather_pairs;
+  work.sums = &context.other.list;
+  run_on(context, [&](auto tag) { kernels::fill_slots(tag, work); });
 }
 
 /// Counts the padding and headers of slots; words that are sent are subtracted when the report is
@@ -106,7 +112,7 @@ index_t slot_capacity(const SparseContext& context, int shares) {
 }
 
 const index_t* refused_in_slots(const SparseContext& context) {
-  return &call_of(context)->headers.refused;
+  return &context.control.data()->call.headers.refused;
 }
 
 void begin_slots(SparseContext& context) {
@@ -115,8 +121,11 @@ void begin_slots(SparseContext& context) {
   reserve(context, context.picked, room);
   reserve(context, context.other, room);
   context.picked.counter = &call->picked;
-  context.other.counter = &call->listed;
-  run_on(context, [&](auto tag) { kernels::begin_call(tag, call, &context.control.data()->bad); });
+  context.other.counter = call->listed + 1;
+  context.adapt_local = context.adapt_global = {};
+  run_on(context, [&](auto tag) {
+    kernels::begin_call(tag, context.types.work(), call, &context.control.data()->bad);
+  });
 }
 
 void end_slots(SparseContext& context, const kernels::Count& result) {
@@ -124,7 +133,8 @@ void end_slots(SparseContext& context, const kernels::Count& result) {
   kernels::CallControl* call = call_of(context);
   const kernels::SelectedList& picked = context.picked.list;
   run_on(context, [&](auto tag) {
-    kernels::end_call(tag, call, &context.control.data()->bad, context.picked.size(), result);
+    kernels::end_call(tag, call, &context.control.data()->bad, context.picked.size(), result,
+                      context.adapt_local, context.adapt_global);
     kernels::put_back(tag, context.types.work(), picked, {picked.capacity, &call->put_back},
                       context.state.residual.data());
   });
@@ -132,7 +142,7 @@ void end_slots(SparseContext& context, const kernels::Count& result) {
 
 void share_flags_in_slots(SparseContext& context) {
   const kernels::Slots mine = slots_in(context, context.sent_slots, 0, 1);
-  fill_one(context, mine, nullptr, 0, nullptr);
+  fill_one(context, mine, nullptr, 0);
   const kernels::Slots all = gather_slots(context, mine);
   run_on(context, [&](auto tag) { kernels::read_headers(tag, all, &call_of(context)->headers); });
 }
@@ -141,7 +151,7 @@ void gather_and_add_slots(SparseContext& context) {
   kernels::CallControl* call = call_of(context);
   pack_picked(context);
   const kernels::Slots mine = slots_in(context, context.sent_slots, slot_capacity(context, 1), 1);
-  fill_one(context, mine, context.pairs.data(), context.picked.size(), nullptr);
+  fill_one(context, mine, context.pairs.data(), context.picked.size());
   const kernels::Slots all = gather_slots(context, mine);
   const PhaseTimer timer(context, reduce_phase);
   run_on(context, [&](auto tag) {
@@ -191,7 +201,7 @@ void split_and_add_slots(SparseContext& context) {
 kernels::Count gather_own_slots(SparseContext& context) {
   const index_t capacity = slot_capacity(context, context.ranks());
   const kernels::Slots mine = slots_in(context, context.own_slot, capacity, 1);
-  fill_one(context, mine, pack_own(context), context.other.size(), &context.other.list);
+  fill_with_sums(context, mine);
   const kernels::Slots all = gather_slots(context, mine);
   const kernels::Slots sent = {context.types, capacity, context.ranks(), context.sent_slots.data()};
   const index_t most = context.ranks() * capacity;
@@ -237,21 +247,22 @@ kernels::Count list_touched_in_slots(SparseContext& context, index_t most) {
   return {most, &call->shown};
 }
 
-void list_sums_in_slots(SparseContext& context, bool own, ListMemory& memory) {
+void list_sums_in_slots(SparseContext& context, const kernels::SelectionRule* rule, bool own,
+                        ListMemory& memory) {
   const PhaseTimer timer(context, reselect_phase);
   index_t* tallies = tallies_for(context, context.n);
-  index_t* listed = &call_of(context)->listed;
+  index_t* listed = call_of(context)->listed + 1;
   memory.counter = listed;
   run_on(context, [&](auto tag) {
-    kernels::select(tag, sums_in_slots(context, own), 0, &context.control.data()->rule, tallies,
-                    memory.list, listed, nullptr);
+    kernels::select(tag, sums_in_slots(context, own), 0, rule, tallies, memory.list, listed,
+                    nullptr);
   });
 }
 
 void list_sums_in_slots(SparseContext& context, const kernels::SelectionRule& rule, bool own,
                         ListMemory& memory) {
   run_on(context, [&](auto tag) { kernels::set_rule(tag, rule, &context.control.data()->rule); });
-  list_sums_in_slots(context, own, memory);
+  list_sums_in_slots(context, &context.control.data()->rule, own, memory);
 }
 
 }  // namespace weft::detail

@@ -48,9 +48,10 @@ void set_quantile_regions_in_slots(SparseContext& context);
 /// Sorted pairs of the sums that anything was added to, at most `most`, in context.sorted.
 kernels::Count list_touched_in_slots(SparseContext& context, index_t most);
 
-/// Lists in `memory` what the rule in context.control takes of sums: the own ones, or all.
-void list_sums_in_slots(SparseContext& context, bool own, ListMemory& memory);
-/// The same with this rule.
+/// Lists in `memory` what a rule on the device takes of sums: the own ones, or all.
+void list_sums_in_slots(SparseContext& context, const kernels::SelectionRule* rule, bool own,
+                        ListMemory& memory);
+/// The same with a rule of the host.
 void list_sums_in_slots(SparseContext& context, const kernels::SelectionRule& rule, bool own,
                         ListMemory& memory);
 

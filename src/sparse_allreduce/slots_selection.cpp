@@ -16,12 +16,13 @@ kernels::Candidates all_elements(const SparseContext& context) {
 }
 
 /// Lists in `list` what accumulate_by_rule() has found, *count elements.
-void list_found(SparseContext& context, bool take, ListMemory& memory, index_t* count) {
+void list_found(SparseContext& context, const kernels::SelectionRule* rule, bool take,
+                ListMemory& memory, index_t* count) {
   const kernels::Staging staged = staging_of(context);
   run_on(context, [&](auto tag) {
     kernels::count_staged(tag, context.n, staged, count);
     kernels::collect(tag, context.types.work(), context.n, context.state.residual.data(), take,
-                     &context.control.data()->rule, staged, memory.list, count);
+                     rule, staged, memory.list, count);
   });
 }
 
@@ -43,8 +44,8 @@ void take_largest_by_sample(SparseContext& context) {
   SparseControl* control = context.control.data();
   kernels::CallControl* call = &control->call;
   find_sampled_rule(context, 1.25 * static_cast<double>(context.k) + 1000);
-  accumulate_by_rule(context, false);
-  list_found(context, false, context.other, &call->sampled);
+  accumulate_by_rule(context, &control->rule, false);
+  list_found(context, &control->rule, false, context.other, &call->sampled);
   const index_t room = context.other.list.capacity;
   run_on(context,
          [&](auto tag) { kernels::choose_candidates(tag, context.k, room, context.n, call); });
@@ -87,10 +88,13 @@ void use_local_threshold(SparseContext& context) {
   });
 }
 
+void select_by(SparseContext& context, const kernels::SelectionRule* rule) {
+  accumulate_by_rule(context, rule, true);
+  list_found(context, rule, true, context.picked, &context.control.data()->call.picked);
+}
+
 void select_from_threshold(SparseContext& context) {
-  use_local_threshold(context);
-  accumulate_by_rule(context, true);
-  list_found(context, true, context.picked, &context.control.data()->call.picked);
+  select_by(context, &context.control.data()->call.local_rule);
 }
 
 /// In one kernel instead of nine.
@@ -143,9 +147,9 @@ void raise_local_threshold(SparseContext& context) {
 
 void accumulate_in_slots(SparseContext& context) {
   constexpr kernels::SelectionRule nothing = {std::numeric_limits<std::uint64_t>::max(), 0};
-  run_on(context,
-         [&](auto tag) { kernels::set_rule(tag, nothing, &context.control.data()->rule); });
-  accumulate_by_rule(context, false);
+  kernels::SelectionRule* rule = &context.control.data()->rule;
+  run_on(context, [&](auto tag) { kernels::set_rule(tag, nothing, rule); });
+  accumulate_by_rule(context, rule, false);
 }
 
 index_t room_of_lists(const SparseContext& context, int ranks) {
@@ -186,19 +190,15 @@ void select_reused_in_slots(SparseContext& context) {
   }
   const OktopkConstants& c = context.options.oktopk;
   const auto k = static_cast<double>(context.k);
-  const kernels::Adaptation by = {c.local_low * k, c.local_high * k, c.local_factor,
-                                  c.local_factor};
-  const kernels::Count count = context.picked.size();
-  run_on(context, [&](auto tag) {
-    kernels::adapt_threshold(tag, by, count, &context.control.data()->call.local_threshold);
-  });
+  context.adapt_local = {c.local_low * k, c.local_high * k, c.local_factor, c.local_factor};
 }
 
 void select_sampled_in_slots(SparseContext& context) {
   if (!is_sampled(context)) return select_exact_in_slots(context);
   find_sampled_rule(context, static_cast<double>(context.k));
   remember_threshold(context);
-  select_from_threshold(context);
+  use_local_threshold(context);
+  select_by(context, &context.control.data()->rule);
 }
 
 void select_chunked_in_slots(SparseContext& context) {

@@ -88,6 +88,7 @@ struct SparseContext {
   /// `boundaries`. Here are the calls that the host has made, and whether there are thresholds (not
   /// negative) and regions.
   SparseState state;
+  kernels::Adaptation adapt_local, adapt_global;  // at the end of the call
   index_t replayed = 0;  // calls that graphs have made since the host has made one
 
   // of the current call

@@ -67,24 +67,6 @@ void set_regions_in_slots(SparseContext& context) {
   }
 }
 
-void list_from_global_threshold(SparseContext& context) {
-  SparseControl* control = context.control.data();
-  run_on(context, [&](auto tag) {
-    kernels::rule_of_threshold(tag, context.types.work(), &control->call.global_threshold,
-                               &control->rule);
-  });
-  list_sums_in_slots(context, true, context.other);
-}
-
-void adapt_global_threshold_in_slots(SparseContext& context, kernels::Count count) {
-  const OktopkConstants& c = context.options.oktopk;
-  const auto k = static_cast<double>(context.k);
-  const kernels::Adaptation by = {c.global_low * k, c.global_high * k, c.global_down, c.global_up};
-  run_on(context, [&](auto tag) {
-    kernels::adapt_threshold(tag, by, count, &context.control.data()->call.global_threshold);
-  });
-}
-
 /// The same steps as run_oktopk() below; all numbers stay on the device.
 SparseOutcome run_oktopk_in_slots(SparseContext& context) {
   const OktopkConstants& c = context.options.oktopk;
@@ -95,15 +77,17 @@ SparseOutcome run_oktopk_in_slots(SparseContext& context) {
   split_and_add(context);
   const bool exact = is_time(context, c.global_period) || context.state.global_threshold < 0;
   context.report.exact_global = exact;
+  SparseControl* control = context.control.data();
   if (exact) {
     find_global_rule_in_slots(context);
-    list_sums_in_slots(context, true, context.other);
     context.state.global_threshold = 0;  // there is one, on the device
   } else {
-    list_from_global_threshold(context);
+    const auto k = static_cast<double>(context.k);
+    context.adapt_global = {c.global_low * k, c.global_high * k, c.global_down, c.global_up};
   }
+  list_sums_in_slots(context, exact ? &control->rule : &control->call.global_rule, true,
+                     context.other);
   const kernels::Count total = gather_own_slots(context);
-  if (!exact) adapt_global_threshold_in_slots(context, total);
   return {SparseOutcome::Form::pairs, total, !is_cyclic(context)};
 }
 
