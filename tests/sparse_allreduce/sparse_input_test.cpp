@@ -148,12 +148,14 @@ TEST(SparseInput, degenerate_gradients_neither_hang_nor_lose_anything) {
         [&](index_t i) { return comm.rank() == 0 ? static_cast<double>(i) : 0.0; },
     };
     for (const std::string& algorithm : sparse_algorithms()) {
-      for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      for (std::size_t kind = 0; kind < 2 * kinds.size(); ++kind) {
         SCOPED_TRACE(algorithm + " " + std::to_string(kind));
-        SparseAllreduce reduce(comm, n, summing(algorithm, 0.1));
+        SparseOptions options = summing(algorithm, 0.1);
+        if (kind >= kinds.size()) options.exchange = SparseExchange::slots;
+        SparseAllreduce reduce(comm, n, options);
         for (int step = 0; step < 5; ++step) {
           std::vector<double> gradient;
-          for (index_t i = 0; i < n; ++i) gradient.push_back(kinds[kind](i));
+          for (index_t i = 0; i < n; ++i) gradient.push_back(kinds[kind % kinds.size()](i));
           run_checked<float>(comm, reduce, gradient);
           reduce.set_density(step % 2 == 0 ? 0.4 : 0.02);
         }
