@@ -219,16 +219,16 @@ void choose_digit(Device, bool of_indices, int shift, const index_t* histogram,
 }
 
 template <class Device>
-void raise_threshold(Device, DType work, const SelectedList& list, Count all, index_t most,
+void raise_threshold(Device, DType work, const SelectedList& list, Count count, index_t most,
                      int steps, double factor, double* threshold) {
-  const index_t count = all.now();
-  if (count <= most) return;
+  const index_t present = count.now();
+  if (present <= most) return;
   with_work(work, [&](auto w) {
     using W = decltype(w);
     const W* value = static_cast<const W*>(list.value);
     auto rounded = static_cast<W>(*threshold);
     for (int step = 0; step < steps; ++step) {
-      if (count_from<W>(count, value, magnitude_key(rounded)) <= most) break;
+      if (count_from<W>(present, value, magnitude_key(rounded)) <= most) break;
       rounded = static_cast<W>(static_cast<double>(rounded) * factor);
     }
     *threshold = static_cast<double>(rounded);

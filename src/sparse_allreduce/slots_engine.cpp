@@ -41,10 +41,8 @@ std::string deferred_text(const kernels::Refusal& refusal) {
 
 }  // namespace
 
-/// Whether the work of this thread for the device goes into a graph.
-bool SparseEngine::is_captured() const {
+bool is_captured([[maybe_unused]] Device device) {
 #if defined(WEFT_WITH_CUDA)
-  const Device device = context_.device();
   if (device.kind == DeviceKind::cuda) return cuda_is_capturing(Stream::current(device).handle());
 #endif
   return false;
@@ -71,7 +69,7 @@ void SparseEngine::refuse_capture(const char* call, index_t prepared_k) const {
 /// If graphs may have made calls, only the device knows how many.
 void SparseEngine::prepare_call() {
   SparseContext& c = context_;
-  if (!has_graph_ || is_captured()) return;
+  if (!has_graph_ || is_captured(c.device())) return;
   const index_t calls = read_call().calls;
   ++c.report.host_waits;
   c.replayed += calls - c.state.calls;
@@ -97,7 +95,7 @@ void SparseEngine::finish_call(index_t& prepared_k) {
     return;
   }
   has_news_ = true;
-  if (is_captured()) {
+  if (is_captured(c.device())) {
     has_graph_ = true;
     return;
   }

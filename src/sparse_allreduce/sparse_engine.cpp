@@ -106,7 +106,8 @@ SparseEngine::SparseEngine(const Comm& comm, index_t n, const SparseOptions& opt
 void SparseEngine::agree_on_call(const char* call, ConstBufferRef gradient,
                                  const BufferRef* result) const {
   context_.comm.agree(failure_of([&] {
-    if (is_captured()) refuse_capture(call, result == nullptr ? sparse_prepared_ : run_prepared_);
+    if (is_captured(context_.device()))
+      refuse_capture(call, result == nullptr ? sparse_prepared_ : run_prepared_);
     check_tensor(context_, call, "gradient", gradient);
     if (result == nullptr) return;
     check_tensor(context_, call, "result", *result);

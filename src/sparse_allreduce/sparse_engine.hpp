@@ -33,7 +33,6 @@ class SparseEngine {
   kernels::Count list_result(const SparseOutcome& outcome);
 
   // in slots; see slots_engine.cpp
-  bool is_captured() const;
   void refuse_capture(const char* call, index_t prepared_k) const;
   void prepare_call();
   void refuse_at_once();
@@ -54,6 +53,9 @@ class SparseEngine {
   index_t run_prepared_ = 0;
   index_t sparse_prepared_ = 0;
 };
+
+/// Whether the work of this thread for the device goes into a graph.
+bool is_captured(Device device);
 
 /// Throws if options are wrong by themselves.
 void check_sparse_options(index_t n, const SparseOptions& options);
