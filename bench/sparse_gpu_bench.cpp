@@ -1,10 +1,12 @@
 // Sparse allreduces on a GPU: selection with error feedback on one rank against a copy of as many
-// bytes and against torch, and Ok-Topk among four threads that share the GPU. Uses internal
-// headers: the selection alone is not public. Prints a note without a GPU. The rows of torch need
-// its Python package.
+// bytes and against torch, and Ok-Topk among four threads that share the GPU, also in a graph. Uses
+// internal headers: the selection alone is not public. Prints a note without a GPU. The rows of
+// torch need its Python package, those of graphs CUDA_DEVICE_MAX_CONNECTIONS=32.
 
 #include <weft/comm/comm.hpp>
 #include <weft/comm/launch.hpp>
+#include <weft/core/buffer.hpp>
+#include <weft/core/graph.hpp>
 #include <weft/core/stream.hpp>
 #include <weft/sparse_allreduce/sparse_allreduce.hpp>
 
@@ -174,6 +176,47 @@ void time_small(bench::Report& report, const Comm& comm) {
                    longest * 1e6, 60);
 }
 
+/// The same in slots, in a graph.
+void time_graph(bench::Report& report, const Comm& comm) {
+  const index_t n = 1 << 16;
+  if (!comm.route(gpu()).capturable) {
+    if (comm.rank() == 0) {
+      fmt::print("graphs: not measured; the route '{}' cannot be captured\n",
+                 comm.route(gpu()).name);
+    }
+    return;
+  }
+  Tensors tensors(n, comm.rank());
+  SparseOptions options = oktopk(density, gpu());
+  options.exchange = SparseExchange::slots;
+  SparseAllreduce reduce(comm, n, options);
+  // The first call looks for thresholds and regions.
+  for (int i = 0; i < 2; ++i) reduce.run(tensors.gradient, tensors.result);
+  const Graph graph = Graph::capture(gpu(), [&] { reduce.run(tensors.gradient, tensors.result); });
+  for (int i = 0; i < 40; ++i) graph.launch();
+  wait();
+  comm.barrier();
+  const index_t waits = Stream::host_waits();
+  const index_t allocations = memory_stats(gpu()).allocations;
+  comm.barrier();
+  for (int i = 0; i < 1000; ++i) graph.launch();
+  comm.barrier();
+  const auto waited = static_cast<double>(Stream::host_waits() - waits);
+  const auto allocated = static_cast<double>(memory_stats(gpu()).allocations - allocations);
+  comm.barrier();
+  const auto run = [&] {
+    graph.launch();
+    wait();
+  };
+  const double longest = comm.allreduce(bench::seconds(run, 200), ReduceOp::max);
+  if (comm.rank() != 0) return;
+  const std::string what =
+      fmt::format("oktopk in slots, {} ranks, {} floats, graph", comm.size(), n);
+  report.add_count(what + ", us per launch", longest * 1e6, 60);
+  report.add_count(what + ", host waits in 1000", waited, 0);
+  report.add_count(what + ", allocations in 1000", allocated, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,6 +230,7 @@ int main(int argc, char** argv) {
   run_threads(ranks, [&](const Comm& comm) {
     compare_with_host(report, comm, quick);
     time_small(report, comm);
+    time_graph(report, comm);
   });
   return EXIT_SUCCESS;
 }

@@ -89,27 +89,30 @@ void refuse_call(SparseContext& context, index_t rank, index_t element) {
     kernels::put_back(tag, context.types.work(), context.picked.list, context.picked.count,
                       context.state.residual.data());
   });
-  throw AgreedError(fmt::format(
+  throw AgreedError(refusal_text(rank, element));
+}
+
+std::string refusal_text(index_t rank, index_t element) {
+  return fmt::format(
       "SparseAllreduce: element {} of the gradient of rank {} (or its sum with the residual) is "
       "not finite; no rank applies this call, and finite elements are kept in the residuals",
-      element, rank));
+      element, rank);
 }
 
 const void* sort_by_owner(SparseContext& context) {
   const int ranks = context.ranks();
-  const index_t count = context.picked.count;
+  const kernels::Count count = context.picked.size();
   const void* pairs = context.pairs.data();
   index_t* offsets = context.offsets.data();
   if (is_cyclic(context)) {
-    void* sorted = context.sorted.bytes(count * context.types.bytes(), context.device());
+    void* sorted = context.sorted.bytes(count.most * context.types.bytes(), context.device());
     run_on(context, [&](auto tag) {
       kernels::split_cyclic(tag, context.types, pairs, count, ranks, context.options.oktopk.block,
                             offsets, sorted);
     });
     return sorted;
   }
-  copy_bytes(context.boundaries.data(), context.device(), context.state.boundaries.data(),
-             Device::cpu(), context.state.boundaries.size() * sizeof(index_t));
+  if (!context.in_slots) write_boundaries(context);
   run_on(context, [&](auto tag) {
     kernels::split_sorted(tag, context.types, pairs, count, ranks, context.boundaries.data(),
                           offsets);
@@ -143,7 +146,8 @@ kernels::Packing packing_of(SparseContext& context, const ListMemory& list) {
   kernels::Packing work;
   work.types = context.types;
   work.list = list.list;
-  work.count = list.count;
+  work.count = list.size();
+  work.refused = context.in_slots ? refused_in_slots(context) : nullptr;
   work.residual = context.state.residual.data();
   work.kept = {0, context.n};
   return work;
@@ -152,7 +156,7 @@ kernels::Packing packing_of(SparseContext& context, const ListMemory& list) {
 void pack_picked(SparseContext& context) {
   const PhaseTimer timer(context, select_phase);
   kernels::Packing work = packing_of(context, context.picked);
-  work.pairs = context.pairs.bytes(work.count * work.types.bytes(), context.device());
+  work.pairs = context.pairs.bytes(work.count.most * work.types.bytes(), context.device());
   run_on(context, [&](auto tag) { kernels::pack(tag, work); });
 }
 
@@ -169,7 +173,7 @@ index_t gather_pairs(SparseContext& context, const void* mine, const std::vector
 }
 
 void gather_and_add(SparseContext& context) {
-  if (uses_slots(context)) return gather_and_add_slots(context);
+  if (context.in_slots) return gather_and_add_slots(context);
   const std::vector<index_t> counts = share_selected(context);
   pack_picked(context);
   gather_pairs(context, context.pairs.data(), counts);
@@ -181,6 +185,11 @@ void gather_and_add(SparseContext& context) {
 }
 
 bool is_cyclic(const SparseContext& context) { return context.state.boundaries.empty(); }
+
+void write_boundaries(SparseContext& context) {
+  copy_bytes(context.boundaries.data(), context.device(), context.state.boundaries.data(),
+             Device::cpu(), context.state.boundaries.size() * sizeof(index_t));
+}
 
 void set_equal_boundaries(SparseContext& context) {
   const int ranks = context.ranks();
@@ -201,7 +210,7 @@ kernels::Candidates own_sums(const SparseContext& context) {
 }
 
 void split_and_add(SparseContext& context) {
-  if (uses_slots(context)) return split_and_add_slots(context);
+  if (context.in_slots) return split_and_add_slots(context);
   const index_t pair = context.types.bytes();
   const int rank = context.comm.rank();
   const index_t bad = first_bad(context);
@@ -230,7 +239,7 @@ void split_and_add(SparseContext& context) {
   const PhaseTimer timer(context, reduce_phase);
   const kernels::Candidates own = own_sums(context);
   run_on(context, [&](auto tag) {
-    kernels::clear_sums(tag, own.work, own.n, const_cast<void*>(own.value));
+    kernels::clear_sums(tag, own.work, own.n.most, const_cast<void*>(own.value));
   });
   add_blocks(context, arrived, received);
 }
@@ -241,7 +250,7 @@ namespace {
 void list_sums(SparseContext& context, const kernels::Candidates& from, index_t base) {
   const PhaseTimer timer(context, reselect_phase);
   SparseControl* control = context.control.data();
-  index_t* tallies = tallies_for(context, from.n);
+  index_t* tallies = tallies_for(context, from.n.most);
   const auto list = [&] {
     run_on(context, [&](auto tag) {
       kernels::select(tag, from, base, &control->rule, tallies, context.other.list, &control->count,
@@ -255,24 +264,25 @@ void list_sums(SparseContext& context, const kernels::Candidates& from, index_t 
   list();
 }
 
-void* pack_other(SparseContext& context, Scratch& memory, double divisor,
-                 kernels::IndexRange kept) {
-  const PhaseTimer timer(context, reselect_phase);
-  kernels::Packing work = packing_of(context, context.other);
-  work.divisor = divisor;
-  work.kept = kept;
-  work.pairs = memory.bytes(work.count * work.types.bytes(), context.device());
-  run_on(context, [&](auto tag) { kernels::pack(tag, work); });
-  return work.pairs;
-}
-
 kernels::Candidates all_sums(const SparseContext& context) {
   return {context.types.work(), context.n, context.sum.data(), nullptr, true};
 }
 
 }  // namespace
 
+void* pack_sums(SparseContext& context, const ListMemory& sums, Scratch& memory, double divisor,
+                kernels::IndexRange kept) {
+  const PhaseTimer timer(context, reselect_phase);
+  kernels::Packing work = packing_of(context, sums);
+  work.divisor = divisor;
+  work.kept = kept;
+  work.pairs = memory.bytes(work.count.most * work.types.bytes(), context.device());
+  run_on(context, [&](auto tag) { kernels::pack(tag, work); });
+  return work.pairs;
+}
+
 void list_own(SparseContext& context, const kernels::SelectionRule& rule) {
+  if (context.in_slots) return list_sums_in_slots(context, rule, true, context.other);
   write_to(context, &context.control.data()->rule, rule);
   list_sums(context, own_sums(context), own_begin(context));
 }
@@ -283,22 +293,25 @@ void list_largest_sums(SparseContext& context, index_t k) {
     kernels::find_rule(tag, all_sums(context), k, &context.control.data()->rule,
                        context.histogram.data());
   });
+  if (context.in_slots)
+    return list_sums_in_slots(context, &context.control.data()->rule, false, context.other);
   list_sums(context, all_sums(context), 0);
 }
 
 void pack_result(SparseContext& context, kernels::IndexRange kept) {
-  pack_other(context, context.gathered, context.divisor(), kept);
+  pack_sums(context, context.other, context.gathered, context.divisor(), kept);
 }
 
 index_t list_touched_sums(SparseContext& context, double divisor) {
   write_to(context, &context.control.data()->rule, kernels::SelectionRule());
+  context.other.counter = nullptr;  // after a dense call of an object that exchanges slots
   list_sums(context, all_sums(context), 0);
-  pack_other(context, context.sorted, divisor, context.own_part());
+  pack_sums(context, context.other, context.sorted, divisor, context.own_part());
   return context.other.count;
 }
 
 void* pack_own(SparseContext& context) {
-  return pack_other(context, context.mine, context.divisor(), {0, context.n});
+  return pack_sums(context, context.other, context.mine, context.divisor(), {0, context.n});
 }
 
 index_t gather_own(SparseContext& context, const std::vector<index_t>& counts) {

@@ -2,6 +2,7 @@
 
 #include "sparse_allreduce/sparse_context.hpp"
 
+#include <string>
 #include <vector>
 
 namespace weft::detail {
@@ -43,8 +44,10 @@ void list_own(SparseContext& context, const kernels::SelectionRule& rule);
 
 /// Lists the k largest elements of context.sum that anything was added to in context.other.
 void list_largest_sums(SparseContext& context, index_t k);
-/// Packs context.other, divided, as the result. What rounding takes from elements in `kept` goes to
-/// the residual.
+/// Packs a list of sums, divided. What rounding takes from elements in `kept` goes to the residual.
+void* pack_sums(SparseContext& context, const ListMemory& sums, Scratch& memory, double divisor,
+                kernels::IndexRange kept);
+/// The same of context.other, as the result.
 void pack_result(SparseContext& context, kernels::IndexRange kept);
 /// Sorted pairs of the sums that anything was added to, in context.sorted; returns how many.
 index_t list_touched_sums(SparseContext& context, double divisor);
@@ -57,12 +60,17 @@ void* pack_own(SparseContext& context);
 /// there are.
 index_t gather_own(SparseContext& context, const std::vector<index_t>& counts);
 
+/// The text of the error of a call that is refused.
+std::string refusal_text(index_t rank, index_t element);
+
 /// Puts back into the residual what this rank picked and is not among the `count` pairs of
 /// context.gathered.
 void return_unused(SparseContext& context, index_t count, bool sorted);
 
 /// Boundaries of parts of n / P elements.
 void set_equal_boundaries(SparseContext& context);
+/// Copies the boundaries to the device.
+void write_boundaries(SparseContext& context);
 bool is_cyclic(const SparseContext& context);
 
 }  // namespace weft::detail

@@ -25,6 +25,21 @@ constexpr W magnitude_of(std::uint64_t key) {
   return std::bit_cast<W>(static_cast<KeyOf<W>>(key));
 }
 
+/// The least key of magnitudes that are at least `threshold`, which is not negative.
+template <class W>
+constexpr KeyOf<W> key_reaching(double threshold) {
+  const auto rounded = static_cast<W>(threshold);
+  const KeyOf<W> key = magnitude_key(rounded);
+  return static_cast<double>(rounded) < threshold ? key + 1 : key;
+}
+
+/// The same, but not that of 0: thresholds never take zeros.
+template <class W>
+constexpr KeyOf<W> key_above_zero(double threshold) {
+  const KeyOf<W> key = key_reaching<W>(threshold > 0 ? threshold : 0);
+  return key == 0 ? 1 : key;
+}
+
 /// Keys from this one on are of infinities and NaNs.
 template <class W>
 constexpr KeyOf<W> first_bad_key = sizeof(W) == 4

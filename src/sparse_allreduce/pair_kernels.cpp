@@ -16,40 +16,42 @@ using detail::with_pair;
 }  // namespace
 
 template <class Device>
-void split_cyclic(Device, PairTypes types, const void* pairs, index_t count, int ranks,
-                  index_t block, index_t* offsets, void* sorted) {
+void split_cyclic(Device, PairTypes types, const void* pairs, Count count, int ranks, index_t block,
+                  index_t* offsets, void* sorted) {
+  const index_t present = count.now();
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     const auto* from = static_cast<const Pair*>(pairs);
     auto* to = static_cast<Pair*>(sorted);
     const auto owner = [=](index_t i) { return (from[i].at() / block) % ranks; };
     std::fill_n(offsets, ranks + 1, 0);
-    for (index_t i = 0; i < count; ++i) ++offsets[owner(i) + 1];
+    for (index_t i = 0; i < present; ++i) ++offsets[owner(i) + 1];
     for (int r = 0; r < ranks; ++r) offsets[r + 1] += offsets[r];
-    for (index_t i = 0; i < count; ++i) to[offsets[owner(i)]++] = from[i];
+    for (index_t i = 0; i < present; ++i) to[offsets[owner(i)]++] = from[i];
     // Each offset is now that of the next owner.
     std::copy_backward(offsets, offsets + ranks - 1, offsets + ranks);
     offsets[0] = 0;
-    offsets[ranks] = count;
+    offsets[ranks] = present;
   });
 }
 
 template <class Device>
-void sort_pairs(Device, PairTypes types, index_t count, void* pairs, void* other) {
+void sort_pairs(Device, PairTypes types, Count count, void* pairs, void* other) {
+  const index_t present = count.now();
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     auto* from = static_cast<Pair*>(pairs);
     auto* to = static_cast<Pair*>(other);
     const auto before = [](const Pair& a, const Pair& b) { return a.at() < b.at(); };
     // Lists that are sorted already are common.
-    if (std::is_sorted(from, from + count, before)) return;
-    for (index_t width = 1; width < count; width *= 2) {
-      for (index_t i = 0; i < count; i += 2 * width) {
-        Pair* middle = from + std::min(count, i + width);
-        Pair* end = from + std::min(count, i + 2 * width);
+    if (std::is_sorted(from, from + present, before)) return;
+    for (index_t width = 1; width < present; width *= 2) {
+      for (index_t i = 0; i < present; i += 2 * width) {
+        Pair* middle = from + std::min(present, i + width);
+        Pair* end = from + std::min(present, i + 2 * width);
         std::merge(from + i, middle, middle, end, to + i, before);
       }
-      std::copy_n(to, count, from);
+      std::copy_n(to, present, from);
     }
   });
 }
@@ -79,9 +81,9 @@ void merge_pairs(Device, PairTypes types, const SelectedList& first, index_t fir
 }
 
 #define INSTANTIATE(Device)                                                                        \
-  template void split_cyclic(Device, PairTypes, const void*, index_t, int, index_t, index_t*,      \
+  template void split_cyclic(Device, PairTypes, const void*, Count, int, index_t, index_t*,        \
                              void*);                                                               \
-  template void sort_pairs(Device, PairTypes, index_t, void*, void*);                              \
+  template void sort_pairs(Device, PairTypes, Count, void*, void*);                                \
   template void merge_pairs(Device, PairTypes, const SelectedList&, index_t, const void*, index_t, \
                             const SelectedList&, index_t*);
 INSTANTIATE(WEFT_THIS_DEVICE)

@@ -33,11 +33,13 @@ struct IndexRange {
 struct Packing {
   PairTypes types;
   SelectedList list;
-  index_t count = 0;
+  Count count;
   double divisor = 1;
   void* residual = nullptr;
   IndexRange kept;
   void* pairs = nullptr;
+  /// If neither null nor 0 in memory of the device, the residual stays as it is.
+  const index_t* refused = nullptr;
 };
 template <class Device>
 void pack(Device device, const Packing& work);
@@ -50,18 +52,18 @@ void scatter_add(Device device, PairTypes types, const void* pairs, index_t coun
 /// Offsets of the first pairs whose indices are at least boundaries[r], 0 < r < ranks, of sorted
 /// pairs; offsets[0] = 0 and offsets[ranks] = count.
 template <class Device>
-void split_sorted(Device device, PairTypes types, const void* pairs, index_t count, int ranks,
+void split_sorted(Device device, PairTypes types, const void* pairs, Count count, int ranks,
                   const index_t* boundaries, index_t* offsets);
 
 /// Orders pairs by their owners (index / block) % ranks, stably; offsets as in split_sorted.
 template <class Device>
-void split_cyclic(Device device, PairTypes types, const void* pairs, index_t count, int ranks,
+void split_cyclic(Device device, PairTypes types, const void* pairs, Count count, int ranks,
                   index_t block, index_t* offsets, void* sorted);
 
 /// Adds to the residual those of `pairs` whose indices `kept`, sorted, does not have.
 template <class Device>
-void return_others(Device device, PairTypes types, const void* pairs, index_t count,
-                   const void* kept, index_t kept_count, void* residual);
+void return_others(Device device, PairTypes types, const void* pairs, Count count, const void* kept,
+                   Count kept_count, void* residual);
 
 /// A list of the indices and values of pairs, in their order.
 template <class Device>
@@ -70,18 +72,19 @@ void unpack(Device device, PairTypes types, const void* pairs, index_t count,
 
 /// Arrays of indices and values of pairs.
 template <class Device>
-void separate(Device device, PairTypes types, const void* pairs, index_t count, void* indices,
+void separate(Device device, PairTypes types, const void* pairs, Count count, void* indices,
               void* values);
 
 /// Elements of the result: 0, or the value of a pair.
 template <class Device>
-void store_pairs(Device device, PairTypes types, const void* pairs, index_t count, void* result);
+void store_pairs(Device device, PairTypes types, const void* pairs, Count count, void* result);
 
 /// result = sum / divisor, rounded; what rounding to 16 bits takes from elements in `kept` is added
-/// to the residual.
+/// to the residual. If *refused is not 0, result = 0 and the residual stays as it is; null: it is
+/// 0.
 template <class Device>
 void store_sums(Device device, PairTypes types, index_t n, const void* sum, double divisor,
-                IndexRange kept, void* residual, void* result);
+                IndexRange kept, void* residual, void* result, const index_t* refused = nullptr);
 
 /// Values in the type of sums.
 template <class Device>
@@ -90,14 +93,21 @@ void widen_values(Device device, DType dtype, index_t n, const void* values, voi
 /// Sums that nothing was added to: -0.
 template <class Device>
 void clear_sums(Device device, DType work, index_t n, void* sums);
+/// Those of range[0] <= i < range[1], in memory of the device, of n sums.
+template <class Device>
+void clear_own_sums(Device device, DType work, index_t n, const index_t* range, void* sums);
 
 /// values[i] = 0, of a floating-point type.
 template <class Device>
 void clear(Device device, DType dtype, index_t n, void* values);
 
+/// The same of f32 or f64, if *flag is 0.
+template <class Device>
+void clear_unless(Device device, DType dtype, index_t n, const index_t* flag, void* values);
+
 /// Sorts pairs by index. The buffer `other` has room for as many.
 template <class Device>
-void sort_pairs(Device device, PairTypes types, index_t count, void* pairs, void* other);
+void sort_pairs(Device device, PairTypes types, Count count, void* pairs, void* other);
 
 /// The union of a list and of pairs, both sorted, where values of common indices are added, the
 /// list's first. *length is its length.
@@ -114,7 +124,7 @@ void add_dropped(Device device, DType work, const SelectedList& list, index_t co
 /// quantiles[r - 1] = the index of the pair at count * r / ranks, 0 < r < ranks; multiples of
 /// n / ranks if there are fewer pairs than ranks.
 template <class Device>
-void index_quantiles(Device device, PairTypes types, const void* pairs, index_t count, index_t n,
+void index_quantiles(Device device, PairTypes types, const void* pairs, Count count, index_t n,
                      int ranks, index_t* quantiles);
 
 }  // namespace weft::kernels

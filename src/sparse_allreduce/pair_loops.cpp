@@ -2,6 +2,7 @@
 
 #include <weft/kernel/for_each.hpp>
 
+#include "sparse_allreduce/counted_loops.hpp"
 #include "sparse_allreduce/pair_kernels.hpp"
 #include "sparse_allreduce/wire_pair.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 using detail::Raw;
 using detail::with_pair;
 using detail::Work;
+
+constexpr bool is_set(const index_t* flag) { return flag != nullptr && *flag != 0; }
 
 /// x / divisor in the type of values and, of 16-bit values, what that leaves of x.
 template <class T>
@@ -66,10 +69,11 @@ void pack_typed(Device device, const Packing& work) {
   auto* pairs = static_cast<Pair*>(work.pairs);
   const auto divisor = static_cast<W>(work.divisor);
   const IndexRange kept = work.kept;
-  for_each(device, work.count, [=] WEFT_KERNEL(index_t i) {
+  const index_t* refused = work.refused;
+  for_count(device, work.count, [=] WEFT_KERNEL(index_t i) {
     const Rounded<T> rounded(value[i], divisor);
     pairs[i].set(index[i], rounded.value);
-    rounded.keep(kept, index[i], residual);
+    if (!is_set(refused)) rounded.keep(kept, index[i], residual);
   });
 }
 
@@ -79,22 +83,24 @@ void scatter_add_typed(Device device, const Pair* from, index_t count, typename 
 }
 
 template <class Pair, class Device>
-void split_sorted_typed(Device device, const Pair* pairs, index_t count, int ranks,
+void split_sorted_typed(Device device, const Pair* pairs, Count count, int ranks,
                         const index_t* boundaries, index_t* offsets) {
   for_each(device, index_t{ranks} + 1, [=] WEFT_KERNEL(index_t r) {
     const bool inner = r > 0 && r < ranks;
-    const index_t found = inner ? find_pair(pairs, count, boundaries[r]) : count;
+    const index_t all = count.now();
+    const index_t found = inner ? find_pair(pairs, all, boundaries[r]) : all;
     offsets[r] = r == 0 ? 0 : found;
   });
 }
 
 template <class Pair, class Device>
-void return_others_typed(Device device, const Pair* from, index_t count, const Pair* kept,
-                         index_t kept_count, typename Pair::Wide* to) {
-  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+void return_others_typed(Device device, const Pair* from, Count count, const Pair* kept,
+                         Count kept_count, typename Pair::Wide* to) {
+  for_count(device, count, [=] WEFT_KERNEL(index_t i) {
     const index_t index = from[i].at();
-    const index_t found = find_pair(kept, kept_count, index);
-    if (found == kept_count || kept[found].at() != index) to[index] += from[i].number();
+    const index_t all = kept_count.now();
+    const index_t found = find_pair(kept, all, index);
+    if (found == all || kept[found].at() != index) to[index] += from[i].number();
   });
 }
 
@@ -109,27 +115,29 @@ void unpack_typed(Device device, const Pair* from, index_t count, const Selected
 }
 
 template <class Pair, class Device>
-void separate_typed(Device device, const Pair* from, index_t count, typename Pair::Index* index,
+void separate_typed(Device device, const Pair* from, Count count, typename Pair::Index* index,
                     Raw<typename Pair::Value>* value) {
-  for_each(device, count, [=] WEFT_KERNEL(index_t i) {
+  for_count(device, count, [=] WEFT_KERNEL(index_t i) {
     index[i] = from[i].index;
     value[i] = from[i].value;
   });
 }
 
 template <class Pair, class Device>
-void store_pairs_typed(Device device, const Pair* from, index_t count,
+void store_pairs_typed(Device device, const Pair* from, Count count,
                        Raw<typename Pair::Value>* to) {
-  for_each(device, count, [=] WEFT_KERNEL(index_t i) { to[from[i].at()] = from[i].value; });
+  for_count(device, count, [=] WEFT_KERNEL(index_t i) { to[from[i].at()] = from[i].value; });
 }
 
 template <class T, class Device>
 void store_sums_typed(Device device, index_t n, const Work<T>* from, Work<T> divisor,
-                      IndexRange kept, Work<T>* residual, Raw<T>* to) {
+                      IndexRange kept, Work<T>* residual, Raw<T>* to, const index_t* refused) {
   for_each(device, n, [=] WEFT_KERNEL(index_t i) {
-    const Rounded<T> rounded(from[i] + Work<T>{}, divisor);  // -0 marks sums of nothing
+    const bool applied = !is_set(refused);
+    const Work<T> sum = applied ? from[i] + Work<T>{} : Work<T>{};  // -0 marks sums of nothing
+    const Rounded<T> rounded(sum, divisor);
     to[i] = rounded.value;
-    rounded.keep(kept, i, residual);
+    if (applied) rounded.keep(kept, i, residual);
   });
 }
 
@@ -145,6 +153,24 @@ void fill(Device device, index_t n, T value, void* values) {
 }
 
 template <class W, class Device>
+void fill_unless(Device device, index_t n, const index_t* flag, W* to) {
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) { to[i] = *flag != 0 ? to[i] : W{}; });
+}
+
+template <class W, class Device>
+void clear_range(Device device, index_t n, const index_t* range, W* sums) {
+#if defined(__CUDACC__)
+  for_each(device, n, [=] WEFT_KERNEL(index_t i) {
+    if (i < range[1] - range[0]) sums[range[0] + i] = -W{};
+  });
+#else
+  static_cast<void>(n);
+  W* first = sums + range[0];
+  for_each(device, range[1] - range[0], [=](index_t i) { first[i] = -W{}; });
+#endif
+}
+
+template <class W, class Device>
 void add_dropped_typed(Device device, const SelectedList& list, index_t count,
                        const SelectedList& kept, index_t kept_count, W* to) {
   const index_t* index = list.index;
@@ -156,10 +182,11 @@ void add_dropped_typed(Device device, const SelectedList& list, index_t count,
 }
 
 template <class Pair, class Device>
-void index_quantiles_typed(Device device, const Pair* from, index_t count, index_t n, int ranks,
+void index_quantiles_typed(Device device, const Pair* from, Count count, index_t n, int ranks,
                            index_t* quantiles) {
   for_each(device, index_t{ranks} - 1, [=] WEFT_KERNEL(index_t r) {
-    quantiles[r] = count < ranks ? n / ranks * (r + 1) : from[count / ranks * (r + 1)].at();
+    const index_t all = count.now();
+    quantiles[r] = all < ranks ? n / ranks * (r + 1) : from[all / ranks * (r + 1)].at();
   });
 }
 
@@ -181,7 +208,7 @@ void scatter_add(Device device, PairTypes types, const void* pairs, index_t coun
 }
 
 template <class Device>
-void split_sorted(Device device, PairTypes types, const void* pairs, index_t count, int ranks,
+void split_sorted(Device device, PairTypes types, const void* pairs, Count count, int ranks,
                   const index_t* boundaries, index_t* offsets) {
   with_pair(types, [&](auto pair) {
     split_sorted_typed(device, static_cast<const decltype(pair)*>(pairs), count, ranks, boundaries,
@@ -190,8 +217,8 @@ void split_sorted(Device device, PairTypes types, const void* pairs, index_t cou
 }
 
 template <class Device>
-void return_others(Device device, PairTypes types, const void* pairs, index_t count,
-                   const void* kept, index_t kept_count, void* residual) {
+void return_others(Device device, PairTypes types, const void* pairs, Count count, const void* kept,
+                   Count kept_count, void* residual) {
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     return_others_typed(device, static_cast<const Pair*>(pairs), count,
@@ -209,7 +236,7 @@ void unpack(Device device, PairTypes types, const void* pairs, index_t count,
 }
 
 template <class Device>
-void separate(Device device, PairTypes types, const void* pairs, index_t count, void* indices,
+void separate(Device device, PairTypes types, const void* pairs, Count count, void* indices,
               void* values) {
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
@@ -220,7 +247,7 @@ void separate(Device device, PairTypes types, const void* pairs, index_t count, 
 }
 
 template <class Device>
-void store_pairs(Device device, PairTypes types, const void* pairs, index_t count, void* result) {
+void store_pairs(Device device, PairTypes types, const void* pairs, Count count, void* result) {
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     store_pairs_typed(device, static_cast<const Pair*>(pairs), count,
@@ -230,12 +257,12 @@ void store_pairs(Device device, PairTypes types, const void* pairs, index_t coun
 
 template <class Device>
 void store_sums(Device device, PairTypes types, index_t n, const void* sum, double divisor,
-                IndexRange kept, void* residual, void* result) {
+                IndexRange kept, void* residual, void* result, const index_t* refused) {
   with_pair(types, [&](auto pair) {
     using T = typename decltype(pair)::Value;
     using W = Work<T>;
     store_sums_typed<T>(device, n, static_cast<const W*>(sum), static_cast<W>(divisor), kept,
-                        static_cast<W*>(residual), static_cast<Raw<T>*>(result));
+                        static_cast<W*>(residual), static_cast<Raw<T>*>(result), refused);
   });
 }
 
@@ -257,11 +284,29 @@ void clear_sums(Device device, DType work, index_t n, void* sums) {
 }
 
 template <class Device>
+void clear_own_sums(Device device, DType work, index_t n, const index_t* range, void* sums) {
+  if (work == DType::f64) {
+    clear_range(device, n, range, static_cast<double*>(sums));
+  } else {
+    clear_range(device, n, range, static_cast<float*>(sums));
+  }
+}
+
+template <class Device>
 void clear(Device device, DType dtype, index_t n, void* values) {
   switch (size_of(dtype)) {
     case 2: return fill(device, n, std::uint16_t{0}, values);
     case 4: return fill(device, n, std::uint32_t{0}, values);
     default: return fill(device, n, std::uint64_t{0}, values);
+  }
+}
+
+template <class Device>
+void clear_unless(Device device, DType dtype, index_t n, const index_t* flag, void* values) {
+  if (dtype == DType::f64) {
+    fill_unless(device, n, flag, static_cast<double*>(values));
+  } else {
+    fill_unless(device, n, flag, static_cast<float*>(values));
   }
 }
 
@@ -276,7 +321,7 @@ void add_dropped(Device device, DType work, const SelectedList& list, index_t co
 }
 
 template <class Device>
-void index_quantiles(Device device, PairTypes types, const void* pairs, index_t count, index_t n,
+void index_quantiles(Device device, PairTypes types, const void* pairs, Count count, index_t n,
                      int ranks, index_t* quantiles) {
   with_pair(types, [&](auto pair) {
     index_quantiles_typed(device, static_cast<const decltype(pair)*>(pairs), count, n, ranks,
@@ -284,24 +329,25 @@ void index_quantiles(Device device, PairTypes types, const void* pairs, index_t 
   });
 }
 
-#define INSTANTIATE(Device)                                                                    \
-  template void pack(Device, const Packing&);                                                  \
-  template void scatter_add(Device, PairTypes, const void*, index_t, index_t, void*);          \
-  template void split_sorted(Device, PairTypes, const void*, index_t, int, const index_t*,     \
-                             index_t*);                                                        \
-  template void return_others(Device, PairTypes, const void*, index_t, const void*, index_t,   \
-                              void*);                                                          \
-  template void unpack(Device, PairTypes, const void*, index_t, const SelectedList&);          \
-  template void separate(Device, PairTypes, const void*, index_t, void*, void*);               \
-  template void store_pairs(Device, PairTypes, const void*, index_t, void*);                   \
-  template void store_sums(Device, PairTypes, index_t, const void*, double, IndexRange, void*, \
-                           void*);                                                             \
-  template void widen_values(Device, DType, index_t, const void*, void*);                      \
-  template void clear(Device, DType, index_t, void*);                                          \
-  template void clear_sums(Device, DType, index_t, void*);                                     \
-  template void add_dropped(Device, DType, const SelectedList&, index_t, const SelectedList&,  \
-                            index_t, void*);                                                   \
-  template void index_quantiles(Device, PairTypes, const void*, index_t, index_t, int, index_t*);
+#define INSTANTIATE(Device)                                                                      \
+  template void pack(Device, const Packing&);                                                    \
+  template void scatter_add(Device, PairTypes, const void*, index_t, index_t, void*);            \
+  template void split_sorted(Device, PairTypes, const void*, Count, int, const index_t*,         \
+                             index_t*);                                                          \
+  template void return_others(Device, PairTypes, const void*, Count, const void*, Count, void*); \
+  template void unpack(Device, PairTypes, const void*, index_t, const SelectedList&);            \
+  template void separate(Device, PairTypes, const void*, Count, void*, void*);                   \
+  template void store_pairs(Device, PairTypes, const void*, Count, void*);                       \
+  template void store_sums(Device, PairTypes, index_t, const void*, double, IndexRange, void*,   \
+                           void*, const index_t*);                                               \
+  template void widen_values(Device, DType, index_t, const void*, void*);                        \
+  template void clear(Device, DType, index_t, void*);                                            \
+  template void clear_unless(Device, DType, index_t, const index_t*, void*);                     \
+  template void clear_sums(Device, DType, index_t, void*);                                       \
+  template void clear_own_sums(Device, DType, index_t, const index_t*, void*);                   \
+  template void add_dropped(Device, DType, const SelectedList&, index_t, const SelectedList&,    \
+                            index_t, void*);                                                     \
+  template void index_quantiles(Device, PairTypes, const void*, Count, index_t, int, index_t*);
 INSTANTIATE(WEFT_THIS_DEVICE)
 #undef INSTANTIATE
 

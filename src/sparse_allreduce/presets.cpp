@@ -3,6 +3,7 @@
 #include <weft/core/error.hpp>
 
 #include "sparse_allreduce/phase_timer.hpp"
+#include "sparse_allreduce/slots_selection.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,23 +14,27 @@ namespace detail {
 namespace {
 
 constexpr SparsePreset presets[] = {
-    {"dense", nullptr, run_dense},
-    {"topk", "exact", run_topka},
-    {"topkA", "exact", run_topka},
-    {"topkA2", "exact", run_topka2},
-    {"topkAopt", "periodic", run_topka},
-    {"topkSA", "exact", run_topksa},
-    {"gtopk", "exact", run_gtopk},
-    {"gaussiank", "gaussian", run_topka},
-    {"gaussiankconcat", "gaussian", run_topka},
-    {"gaussiankSA", "gaussian", run_topksa},
-    {"oktopk", "reused", run_oktopk},
-    {"auto", "reused", run_auto},
+    {"dense", nullptr, run_dense, false},
+    {"topk", "exact", run_topka, true},
+    {"topkA", "exact", run_topka, true},
+    {"topkA2", "exact", run_topka2, true},
+    {"topkAopt", "periodic", run_topka, true},
+    {"topkSA", "exact", run_topksa, true},
+    {"gtopk", "exact", run_gtopk, false},
+    {"gaussiank", "gaussian", run_topka, true},
+    {"gaussiankconcat", "gaussian", run_topka, true},
+    {"gaussiankSA", "gaussian", run_topksa, true},
+    {"oktopk", "reused", run_oktopk, true},
+    {"auto", "reused", run_auto, true},
 };
 
 constexpr SparseSelector selectors[] = {
-    {"exact", select_exact},       {"reused", select_reused},   {"periodic", select_periodic},
-    {"gaussian", select_gaussian}, {"sampled", select_sampled}, {"chunked", select_chunked},
+    {"exact", select_exact, select_exact_in_slots},
+    {"reused", select_reused, select_reused_in_slots},
+    {"periodic", select_periodic, select_periodic_in_slots},
+    {"gaussian", select_gaussian, nullptr},
+    {"sampled", select_sampled, select_sampled_in_slots},
+    {"chunked", select_chunked, select_chunked_in_slots},
 };
 
 template <class Table>
@@ -65,6 +70,7 @@ const SparseSelector& find_selector(const std::string& name) {
 }
 
 void select_elements(SparseContext& context) {
+  if (context.in_slots) return select_in_slots(context);
   const PhaseTimer timer(context, select_phase);
   context.selector->select(context);
   context.report.local_threshold = std::max(0.0, context.state.local_threshold);

@@ -23,5 +23,7 @@ SparseOutcome run_topksa(SparseContext& context);
 SparseOutcome run_gtopk(SparseContext& context);
 SparseOutcome run_oktopk(SparseContext& context);
 SparseOutcome run_auto(SparseContext& context);
+/// Whether run_auto() reduces all elements.
+bool auto_is_dense(const SparseContext& context);
 
 }  // namespace weft::detail

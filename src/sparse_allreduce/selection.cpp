@@ -23,20 +23,14 @@ index_t* tallies_for(SparseContext& context, index_t candidates) {
 }
 
 std::uint64_t key_of(const SparseContext& context, double threshold) {
-  if (context.types.work() == DType::f64) return magnitude_key(threshold);
-  auto rounded = static_cast<float>(threshold);
-  if (static_cast<double>(rounded) < threshold) {
-    rounded = std::nextafter(rounded, std::numeric_limits<float>::infinity());
-  }
-  return magnitude_key(rounded);
+  if (context.types.work() == DType::f64) return key_reaching<double>(threshold);
+  return key_reaching<float>(threshold);
 }
 
 double magnitude_of_key(const SparseContext& context, std::uint64_t key) {
   if (context.types.work() == DType::f64) return magnitude_of<double>(key);
   return static_cast<double>(magnitude_of<float>(key));
 }
-
-namespace {
 
 kernels::Staging staging_of(SparseContext& context) {
   const Device device = context.device();
@@ -48,6 +42,8 @@ kernels::Staging staging_of(SparseContext& context) {
           static_cast<index_t*>(
               context.chunk_counts.bytes(kernels::selection_tiles(context.n) * size, device))};
 }
+
+namespace {
 
 kernels::Accumulation accumulation(SparseContext& context) {
   kernels::Accumulation work;
@@ -68,9 +64,7 @@ kernels::Accumulation accumulation(SparseContext& context) {
 
 void accumulate_with(SparseContext& context, const kernels::SelectionRule& rule, bool take) {
   write_to(context, &context.control.data()->rule, rule);
-  kernels::Accumulation work = accumulation(context);
-  work.take = take;
-  run_on(context, [&](auto tag) { kernels::accumulate(tag, work); });
+  accumulate_by_rule(context, &context.control.data()->rule, take);
 }
 
 void set_picked(SparseContext& context, index_t count) {
@@ -79,6 +73,13 @@ void set_picked(SparseContext& context, index_t count) {
 }
 
 }  // namespace
+
+void accumulate_by_rule(SparseContext& context, const kernels::SelectionRule* rule, bool take) {
+  kernels::Accumulation work = accumulation(context);
+  work.rule = rule;
+  work.take = take;
+  run_on(context, [&](auto tag) { kernels::accumulate(tag, work); });
+}
 
 double threshold_of(SparseContext& context) {
   const auto rule = read_back(context, &context.control.data()->rule);
@@ -93,8 +94,13 @@ constexpr index_t least_sampled = 1 << 16;
 
 }  // namespace
 
-double sampled_threshold(SparseContext& context, double wanted) {
-  if (context.n < least_sampled) return 0;
+bool is_sampled(const SparseContext& context) { return context.n >= least_sampled; }
+
+bool can_sample(const SparseContext& context, index_t k) {
+  return is_sampled(context) && k <= context.n / 16;
+}
+
+void find_sampled_rule(SparseContext& context, double wanted) {
   const index_t count = context.n / sample_stride;
   void* sampled = context.sampled.bytes(count * context.work_bytes(), context.device());
   const kernels::Accumulation work = accumulation(context);
@@ -105,6 +111,11 @@ double sampled_threshold(SparseContext& context, double wanted) {
     const kernels::Candidates from = {context.types.work(), count, sampled, nullptr};
     kernels::find_rule(tag, from, k, rule, context.histogram.data());
   });
+}
+
+double sampled_threshold(SparseContext& context, double wanted) {
+  if (!is_sampled(context)) return 0;
+  find_sampled_rule(context, wanted);
   return threshold_of(context);
 }
 
@@ -178,6 +189,10 @@ index_t sparse_calls(const SparseContext& context) {
   return context.state.calls - std::min(context.state.calls, context.options.dense_calls);
 }
 
+bool is_time(const SparseContext& context, index_t period) {
+  return sparse_calls(context) % period <= context.replayed;
+}
+
 void keep_largest_picked(SparseContext& context, index_t k) {
   SparseControl* control = context.control.data();
   const index_t count = context.picked.count;
@@ -198,7 +213,7 @@ void keep_largest_picked(SparseContext& context, index_t k) {
 void select_exact(SparseContext& context) {
   const index_t n = context.n;
   const index_t k = context.k;
-  if (n < least_sampled || k > n / 16) {
+  if (!can_sample(context, k)) {
     accumulate_only(context);
     return take_largest(context, k);
   }

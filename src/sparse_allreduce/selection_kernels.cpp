@@ -55,12 +55,15 @@ struct DigitCounter {
 };
 
 template <class W>
-void count_typed(const DigitCounter<W>& counter, index_t n, index_t* histogram) {
+void count_typed(const DigitCounter<W>& counter, index_t begin, index_t end, index_t* histogram) {
+  const index_t n = end - begin;
   const int threads = std::min(weft::detail::threads_for(n), histogram_rows);
   weft::detail::share_jobs(threads, threads, [=](index_t row) {
     index_t* counts = histogram + row * digit_values;
     std::fill_n(counts, digit_values, 0);
-    for (index_t i = n * row / threads; i < n * (row + 1) / threads; ++i) counter.add(i, counts);
+    for (index_t i = n * row / threads; i < n * (row + 1) / threads; ++i) {
+      counter.add(begin + i, counts);
+    }
   });
   for (index_t row = 1; row < threads; ++row) {
     for (index_t d = 0; d < digit_values; ++d) histogram[d] += histogram[row * digit_values + d];
@@ -88,13 +91,13 @@ constexpr int highest_shift = (detail::key_bits<W> - 1) / digit_bits* digit_bits
 template <class W>
 void find_rule_typed(const Candidates& from, index_t k, SelectionRule* rule, index_t* histogram) {
   *rule = {};
-  if (k >= from.n) return;
+  if (k >= from.n.now()) return;
   DigitSearch search;
   search.wanted = k;
   for (int shift = highest_shift<W>; shift >= 0; shift -= digit_bits) {
     const DigitCounter<W> counter = {
         static_cast<const W*>(from.value), from.index, 0, left_out<W>(from), false, shift, search};
-    count_typed(counter, from.n, histogram);
+    count_typed(counter, from.begin(), from.end(), histogram);
     choose(false, shift, histogram, search);
   }
   // Otherwise there are fewer than k.
@@ -114,24 +117,28 @@ void select_typed(const Candidates& from, index_t base, const SelectionRule* rul
     return magnitude_key(value[i]) == threshold &&
            (all_indices || index_of(i) <= rule.last_index) && is_candidate(value[i], none);
   };
-  for_chunks(from.n, [=](index_t chunk, index_t begin, index_t end) {
+  const index_t first = from.begin();
+  const index_t last = from.end();
+  // Chunks are those of the whole array, so that sums of their tallies are in one place.
+  const index_t n = std::max(first, last);
+  for_chunks(n, [=](index_t chunk, index_t begin, index_t end) {
     index_t above = 0;
     index_t equal = 0;
-    for (index_t i = begin; i < end; ++i) {
+    for (index_t i = std::max(begin, first); i < end; ++i) {
       above += magnitude_key(value[i]) > threshold ? 1 : 0;
       equal += is_tie(i) ? 1 : 0;
     }
     tallies[2 * chunk] = above;
     tallies[2 * chunk + 1] = equal;
   });
-  const index_t chunks = selection_chunks(from.n);
+  const index_t chunks = selection_chunks(n);
   const index_t above = exclusive_sums(chunks, 2, tallies);
   *total = above + std::min(exclusive_sums(chunks, 2, tallies + 1), rule.ties);
-  for_chunks(from.n, [=](index_t chunk, index_t begin, index_t end) {
+  for_chunks(n, [=](index_t chunk, index_t begin, index_t end) {
     const auto out = writer<W>(list);
     index_t ties = tallies[2 * chunk + 1];
     index_t at = tallies[2 * chunk] + std::min(ties, rule.ties);
-    for (index_t i = begin; i < end; ++i) {
+    for (index_t i = std::max(begin, first); i < end; ++i) {
       if (magnitude_key(value[i]) < threshold) continue;
       if (magnitude_key(value[i]) == threshold && (!is_tie(i) || ties++ >= rule.ties)) continue;
       if (out.put(at++, index_of(i), value[i]) && zeroed != nullptr) zeroed[index_of(i)] = W{};
@@ -201,7 +208,7 @@ void count_digits(Device, const Candidates& from, index_t base, bool of_indices,
                                      of_indices,
                                      shift,
                                      *search};
-    count_typed(counter, from.n, histogram);
+    count_typed(counter, from.begin(), from.end(), histogram);
   });
 }
 
@@ -212,17 +219,40 @@ void choose_digit(Device, bool of_indices, int shift, const index_t* histogram,
 }
 
 template <class Device>
-void raise_threshold(Device, DType work, const SelectedList& list, index_t count, index_t most,
+void raise_threshold(Device, DType work, const SelectedList& list, Count count, index_t most,
                      int steps, double factor, double* threshold) {
+  const index_t present = count.now();
+  if (present <= most) return;
   with_work(work, [&](auto w) {
     using W = decltype(w);
     const W* value = static_cast<const W*>(list.value);
     auto rounded = static_cast<W>(*threshold);
     for (int step = 0; step < steps; ++step) {
-      if (count_from<W>(count, value, magnitude_key(rounded)) <= most) break;
+      if (count_from<W>(present, value, magnitude_key(rounded)) <= most) break;
       rounded = static_cast<W>(static_cast<double>(rounded) * factor);
     }
     *threshold = static_cast<double>(rounded);
+  });
+}
+
+template <class Device>
+void raise_short(Device device, const Raising& work) {
+  raise_threshold(device, work.work, work.list, work.count, work.most, work.steps, work.factor,
+                  work.threshold);
+  with_work(work.work, [&](auto w) {
+    using W = decltype(w);
+    const KeyOf<W> least = detail::key_above_zero<W>(*work.threshold);
+    const W* value = static_cast<const W*>(work.list.value);
+    const auto out = writer<W>(work.kept);
+    index_t at = 0;
+    for (index_t i = 0; i < work.count.now(); ++i) {
+      if (magnitude_key(value[i]) >= least) {
+        out.put(at++, work.list.index[i], value[i]);
+      } else {
+        static_cast<W*>(work.residual)[work.list.index[i]] = value[i];
+      }
+    }
+    *work.kept_count = at;
   });
 }
 
@@ -258,31 +288,32 @@ void moments(Device device, DType work, index_t n, const void* values, double* s
 }
 
 template <class Device>
-void put_back(Device device, DType work, const SelectedList& list, index_t count, void* values) {
+void put_back(Device device, DType work, const SelectedList& list, Count count, void* values) {
   with_work(work, [&](auto w) {
     using W = decltype(w);
     const auto* index = list.index;
     const auto* value = static_cast<const W*>(list.value);
     auto* to = static_cast<W*>(values);
-    for_each(device, count, [=](index_t i) { to[index[i]] = value[i]; });
+    for_each(device, count.now(), [=](index_t i) { to[index[i]] = value[i]; });
   });
 }
 
-#define INSTANTIATE(Device)                                                                        \
-  template void find_rule(Device, const Candidates&, index_t, SelectionRule*, index_t*);           \
-  template void select(Device, const Candidates&, index_t, const SelectionRule*, index_t*,         \
-                       const SelectedList&, index_t*, void*);                                      \
-  template void count_digits(Device, const Candidates&, index_t, bool, int, const DigitSearch*,    \
-                             index_t*);                                                            \
-  template void choose_digit(Device, bool, int, const index_t*, DigitSearch*);                     \
-  template void raise_threshold(Device, DType, const SelectedList&, index_t, index_t, int, double, \
-                                double*);                                                          \
-  template void select_in_chunks(Device, DType, index_t, index_t, index_t, void*,                  \
-                                 const SelectedList&);                                             \
-  template void count_reaching(Device, DType, index_t, const void*, const SelectionRule*,          \
-                               index_t*);                                                          \
-  template void moments(Device, DType, index_t, const void*, double*);                             \
-  template void put_back(Device, DType, const SelectedList&, index_t, void*);
+#define INSTANTIATE(Device)                                                                      \
+  template void find_rule(Device, const Candidates&, index_t, SelectionRule*, index_t*);         \
+  template void select(Device, const Candidates&, index_t, const SelectionRule*, index_t*,       \
+                       const SelectedList&, index_t*, void*);                                    \
+  template void count_digits(Device, const Candidates&, index_t, bool, int, const DigitSearch*,  \
+                             index_t*);                                                          \
+  template void choose_digit(Device, bool, int, const index_t*, DigitSearch*);                   \
+  template void raise_threshold(Device, DType, const SelectedList&, Count, index_t, int, double, \
+                                double*);                                                        \
+  template void raise_short(Device, const Raising&);                                             \
+  template void select_in_chunks(Device, DType, index_t, index_t, index_t, void*,                \
+                                 const SelectedList&);                                           \
+  template void count_reaching(Device, DType, index_t, const void*, const SelectionRule*,        \
+                               index_t*);                                                        \
+  template void moments(Device, DType, index_t, const void*, double*);                           \
+  template void put_back(Device, DType, const SelectedList&, Count, void*);
 INSTANTIATE(WEFT_THIS_DEVICE)
 #undef INSTANTIATE
 

@@ -18,6 +18,19 @@ struct SelectionRule {
   index_t last_index = std::numeric_limits<index_t>::max();
 };
 
+/// How many elements there are: a number that the host knows, or one in memory of the device, of
+/// which the host knows a bound.
+struct Count {
+  index_t most = 0;
+  const index_t* exact = nullptr;
+
+  constexpr Count() = default;
+  constexpr Count(index_t number) : most(number) {}
+  constexpr Count(index_t bound, const index_t* number) : most(bound), exact(number) {}
+  /// In kernels: the number, but not more than the bound.
+  constexpr index_t now() const { return exact == nullptr || *exact > most ? most : *exact; }
+};
+
 /// Selected elements in the order of their indices; values are f32 or f64.
 struct SelectedList {
   index_t* index = nullptr;
@@ -43,12 +56,18 @@ inline constexpr int histogram_rows = 16;
 /// Elements to choose from: an array, or a list if `index` is not null.
 struct Candidates {
   DType work = DType::f32;
-  index_t n = 0;
+  Count n;
   const void* value = nullptr;
   const index_t* index = nullptr;
   /// Leaves out -0, which marks sums that nothing was added to: no sum of numbers other than -0 is
   /// -0, if it starts from -0.
   bool touched = false;
+  /// If not null, in memory of the device: only elements range[0] <= i < range[1] of the array.
+  const index_t* range = nullptr;
+
+  /// In kernels.
+  constexpr index_t begin() const { return range == nullptr ? 0 : range[0]; }
+  constexpr index_t end() const { return range == nullptr ? n.now() : range[1]; }
 };
 
 /// The rule that takes exactly the k largest of the candidates, ties by the lower position; all if
@@ -77,11 +96,30 @@ template <class Device>
 void choose_digit(Device device, bool of_indices, int shift, const index_t* histogram,
                   DigitSearch* search);
 
-/// How many elements of a list have at least this magnitude. While there are more than `most`, at
-/// most `steps` times, the threshold is multiplied by `factor`. Rounds it to the type `work`.
+/// While more than `most` of the `count` elements of a list reach the threshold, at most `steps`
+/// times, it is multiplied by `factor`. Then it is rounded to the type `work`; if the list is not
+/// longer than `most`, it stays as it is.
 template <class Device>
-void raise_threshold(Device device, DType work, const SelectedList& list, index_t count,
-                     index_t most, int steps, double factor, double* threshold);
+void raise_threshold(Device device, DType work, const SelectedList& list, Count count, index_t most,
+                     int steps, double factor, double* threshold);
+
+/// raise_threshold() of short lists; then the elements that still reach the threshold are listed in
+/// `kept`, and the others are put back into the residual.
+struct Raising {
+  DType work = DType::f32;
+  SelectedList list;
+  Count count;
+  index_t most = 0;
+  int steps = 0;
+  double factor = 1;
+  double* threshold = nullptr;
+  void* residual = nullptr;
+  SelectedList kept;
+  index_t* kept_count = nullptr;
+};
+inline constexpr index_t longest_short_list = 1 << 14;
+template <class Device>
+void raise_short(Device device, const Raising& work);
 
 /// Lists the `each` largest elements of every `chunk` consecutive ones, and zeroes them. The last
 /// chunk may have fewer.
@@ -108,6 +146,6 @@ void moments(Device device, DType work, index_t n, const void* values, double* s
 
 /// values[index] = value for the elements of a list.
 template <class Device>
-void put_back(Device device, DType work, const SelectedList& list, index_t count, void* values);
+void put_back(Device device, DType work, const SelectedList& list, Count count, void* values);
 
 }  // namespace weft::kernels

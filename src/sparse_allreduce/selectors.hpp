@@ -11,6 +11,8 @@ struct SparseSelector {
   const char* name;
   /// Adds the gradient to the residual and moves the selected elements to context.picked.
   void (*select)(SparseContext& context);
+  /// The same without the host, as in slots_selection.hpp; null if the host has to read.
+  void (*select_in_slots)(SparseContext& context);
 };
 
 /// Throws if there is none of this name.
@@ -30,6 +32,13 @@ void select_sampled(SparseContext& context);
 /// The largest elements of every chunk of options.chunk elements.
 void select_chunked(SparseContext& context);
 
+/// Whether estimates by samples are good enough for this number of elements.
+bool is_sampled(const SparseContext& context);
+/// The same for an exact selection of the k largest.
+bool can_sample(const SparseContext& context, index_t k);
+/// The rule of a magnitude that about `wanted` elements of residual + gradient reach, in
+/// context.control.
+void find_sampled_rule(SparseContext& context, double wanted);
 /// A magnitude that about `wanted` elements of residual + gradient reach; 0 for small tensors.
 double sampled_threshold(SparseContext& context, double wanted);
 /// Takes what is in the residual and reaches the threshold.
@@ -40,6 +49,14 @@ index_t count_from(SparseContext& context, double threshold);
 double least_magnitude(const SparseContext& context);
 /// Of sparse calls since the first one, or since reset().
 index_t sparse_calls(const SparseContext& context);
+/// Whether something that is done every `period` sparse calls is due in this one.
+bool is_time(const SparseContext& context, index_t period);
+
+/// Adds the gradient to the residual and stages what a rule on the device takes.
+void accumulate_by_rule(SparseContext& context, const kernels::SelectionRule* rule, bool take);
+kernels::Staging staging_of(SparseContext& context);
+/// Moves the largest elements of every chunk from the residual to context.picked.
+void take_chunks(SparseContext& context);
 
 /// Adds the gradient to the residual and, if `take`, moves elements of at least this magnitude to
 /// context.picked; otherwise they are also left. Returns how many there are; if they are more than

@@ -47,6 +47,7 @@ void leave_out(const SlotFilling& work, index_t i, const Pair& pair) {
   if (work.sums == nullptr) {
     residual[pair.at()] += pair.number();
   } else if constexpr (sizeof(typename Pair::Value) == 2) {
+    if (*work.refused != 0) return;
     const W sum = static_cast<const W*>(work.sums->value)[i];
     residual[pair.at()] -= sum - pair.number() * static_cast<W>(work.divisor);
   }
@@ -59,9 +60,13 @@ void fill_slots(Device device, const SlotFilling& work) {
   with_pair(work.slots.types, [&](auto example) {
     using Pair = decltype(example);
     const auto* from = static_cast<const Pair*>(work.pairs);
+    const index_t capacity = work.slots.capacity;
+    const index_t start = first_in_slot(*work.call, capacity, work.sums != nullptr);
+    *work.sent = 0;
     for (int r = 0; r < work.slots.ranks; ++r) {
       const index_t begin = work.offsets[r];
-      const Window window(work.offsets[r + 1] - begin, work.slots.capacity, work.start);
+      const Window window(work.offsets[r + 1] - begin, capacity, start);
+      if (r != work.own) *work.sent += window.kept;
       *header_of(work.slots, r) = {window.kept, work.bad->first};
       *work.overflow += window.count - window.kept;
       Pair* to = pairs_of<Pair>(work.slots, r);
@@ -88,12 +93,14 @@ void add_slots(Device device, const Slots& from, void* sum) {
 }
 
 template <class Device>
-void find_bad_slot(Device, const Slots& slots, BadSlot* bad) {
-  *bad = {};
+void read_headers(Device, const Slots& slots, SlotSummary* summary) {
+  SlotSummary found;
   for (int r = slots.ranks - 1; r >= 0; --r) {
-    const index_t first = header_of(slots, r)->first_bad;
-    if (first >= 0) *bad = {r, first};
+    const SlotHeader& header = *header_of(slots, r);
+    found.pairs += header.count;
+    if (header.first_bad >= 0) found = {1, r, header.first_bad, found.pairs};
   }
+  *summary = found;
 }
 
 template <class Device>
@@ -125,7 +132,7 @@ void join_slots(Device device, const Slots& slots, void* pairs, index_t* count) 
 #define INSTANTIATE(Device)                                               \
   template void fill_slots(Device, const SlotFilling&);                   \
   template void add_slots(Device, const Slots&, void*);                   \
-  template void find_bad_slot(Device, const Slots&, BadSlot*);            \
+  template void read_headers(Device, const Slots&, SlotSummary*);         \
   template void return_others(Device, const Slots&, const Slots&, void*); \
   template void join_slots(Device, const Slots&, void*, index_t*);
 INSTANTIATE(WEFT_THIS_DEVICE)

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/hash.hpp"
 #include "sparse_allreduce/accumulation_kernels.hpp"
 #include "sparse_allreduce/pair_kernels.hpp"
+
+#include <cstdint>
 
 /// Slots: messages of a fixed length that hold up to `capacity` pairs, after a header with their
 /// number. The host need not know the numbers.
@@ -27,21 +30,33 @@ struct Slots {
   }
 };
 
+/// Where the slots of a call begin. Those to owners move on by a slot every time. Those of sums
+/// begin anywhere: in step with the others, they would leave out the same sums again and again.
+constexpr index_t first_in_slot(index_t call, index_t capacity, bool of_sums) {
+  if (!of_sums) return call * capacity;
+  return static_cast<index_t>(detail::mix_bits(static_cast<std::uint64_t>(call) + 1) >> 1);
+}
+
 /// Pairs offsets[r], ..., offsets[r + 1] - 1, sorted by index, go to slot r. If they do not fit,
-/// those from number `start` on do, cyclically; the others are added to the residual and counted in
-/// *overflow. The order stays the same.
+/// those from number first_in_slot(*call, ...) on do, cyclically; the others are added to the
+/// residual and counted in *overflow. The order stays the same.
 struct SlotFilling {
   Slots slots;
   const void* pairs = nullptr;
   const index_t* offsets = nullptr;
-  index_t start = 0;
+  const index_t* call = nullptr;
   const BadElements* bad = nullptr;
   void* residual = nullptr;
   index_t* overflow = nullptr;
+  /// *sent = pairs in the slots of other ranks than `own`.
+  index_t* sent = nullptr;
+  int own = -1;
   /// If not null, the sums of which the pairs were made. Others than those in slots are not added
-  /// to the residual; what their rounding has added is taken back.
+  /// to the residual; what their rounding has added is taken back, unless the call is refused: then
+  /// it has added nothing.
   const SelectedList* sums = nullptr;
   double divisor = 1;
+  const index_t* refused = nullptr;
 };
 template <class Device>
 void fill_slots(Device device, const SlotFilling& work);
@@ -50,13 +65,17 @@ void fill_slots(Device device, const SlotFilling& work);
 template <class Device>
 void add_slots(Device device, const Slots& from, void* sum);
 
-/// The first bad element and the rank of the first slot that has one; -1 if there is none.
-struct BadSlot {
+/// What the headers of slots say.
+struct SlotSummary {
+  /// Whether the call is refused: a gradient has an element that is not finite.
+  index_t refused = 0;
+  /// The rank of the first slot that tells of one, and its index.
   index_t rank = -1;
   index_t first = -1;
+  index_t pairs = 0;
 };
 template <class Device>
-void find_bad_slot(Device device, const Slots& slots, BadSlot* bad);
+void read_headers(Device device, const Slots& slots, SlotSummary* summary);
 
 /// Adds to the residual those pairs of sent slot r whose indices `kept` slot r lacks.
 template <class Device>

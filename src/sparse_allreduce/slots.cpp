@@ -1,11 +1,9 @@
 #include "sparse_allreduce/slots.hpp"
 
-#include <weft/core/error.hpp>
-
-#include "core/hash.hpp"
 #include "sparse_allreduce/exchange.hpp"
 #include "sparse_allreduce/phase_timer.hpp"
 #include "sparse_allreduce/slot_kernels.hpp"
+#include "sparse_allreduce/slots_selection.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +14,7 @@ namespace {
 
 constexpr index_t slot_header_words = sizeof(kernels::SlotHeader) / sizeof(index_t);
 
-/// By default 1.5 times the share of k that a slot is for.
-index_t capacity_of(const SparseContext& context, int shares) {
-  if (context.options.capacity > 0) return std::min(context.options.capacity, context.n);
-  const double share = 1.5 * static_cast<double>(context.k) / shares;
-  return std::min(static_cast<index_t>(std::ceil(share)), context.n);
-}
+kernels::CallControl* call_of(SparseContext& context) { return &context.control.data()->call; }
 
 kernels::Slots slots_in(SparseContext& context, Scratch& memory, index_t capacity, int count) {
   context.report.capacity = capacity;
@@ -34,69 +27,48 @@ BufferRef memory_of(const SparseContext& context, const kernels::Slots& slots) {
   return {slots.data, slots.ranks * slots.bytes(), DType::u8, context.device()};
 }
 
-/// Where the slots of a call begin. Those to owners move on by a slot every time. Those of sums
-/// begin anywhere: in step with the others, they would leave out the same sums again and again.
-index_t first_in_slot(const SparseContext& context, index_t capacity, bool of_sums) {
-  if (!of_sums) return context.state.calls * capacity;
-  return static_cast<index_t>(mix_bits(static_cast<std::uint64_t>(context.state.calls) + 1) >> 1);
-}
-
-void fill(SparseContext& context, const kernels::Slots& slots, const void* pairs,
-          const index_t* offsets, const kernels::SelectedList* sums) {
+kernels::SlotFilling filling_of(SparseContext& context, const kernels::Slots& slots,
+                                const void* pairs) {
+  kernels::CallControl* call = call_of(context);
   kernels::SlotFilling work;
   work.slots = slots;
   work.pairs = pairs;
-  work.offsets = offsets;
-  work.start = first_in_slot(context, slots.capacity, sums != nullptr);
+  work.offsets = context.offsets.data();
+  work.call = &call->calls;
   work.bad = &context.control.data()->bad;
   work.residual = context.state.residual.data();
-  work.overflow = &context.control.data()->overflow;
-  work.sums = sums;
+  work.overflow = &call->overflow;
   work.divisor = context.divisor();
+  work.refused = refused_in_slots(context);
+  return work;
+}
+
+/// One slot for all pairs, which goes to all ranks.
+void fill_one(SparseContext& context, const kernels::Slots& slot, const void* pairs,
+              kernels::Count count) {
+  kernels::SlotFilling work = filling_of(context, slot, pairs);
+  work.sent = &call_of(context)->gather_pairs;
+  run_on(context, [&](auto tag) {
+    kernels::split_sorted(tag, context.types, pairs, count, 1, nullptr, context.offsets.data());
+    kernels::fill_slots(tag, work);
+  });
+}
+
+/// The same of the sums in context.other, which are never more than lists have room for.
+void fill_with_sums(SparseContext& context, const kernels::Slots& slot) {
+  kernels::SlotFilling work = filling_of(context, slot, pack_own(context));
+  work.offsets = call_of(context)->listed;
+  work.sent = &call_of(context)->gather_pairs;
+  work.sums = &context.other.list;
   run_on(context, [&](auto tag) { kernels::fill_slots(tag, work); });
 }
 
-/// One slot for all pairs.
-void fill_one(SparseContext& context, const kernels::Slots& slot, const void* pairs, index_t count,
-              const kernels::SelectedList* sums) {
-  const index_t offsets[2] = {0, count};
-  copy_bytes(context.offsets.data(), context.device(), offsets, Device::cpu(), sizeof(offsets));
-  fill(context, slot, pairs, context.offsets.data(), sums);
-}
-
-void refuse_bad_slots(SparseContext& context, const kernels::Slots& slots) {
-  context.report.dropped = read_back(context, &context.control.data()->bad).count;
-  kernels::BadSlot* found = &context.control.data()->bad_slot;
-  run_on(context, [&](auto tag) { kernels::find_bad_slot(tag, slots, found); });
-  const kernels::BadSlot bad = read_back(context, found);
-  if (bad.rank >= 0) refuse_call(context, bad.rank, bad.first);
-}
-
-/// Counts filled words, padding and headers of `others` slots of other ranks.
-void count_words(SparseContext& context, index_t& words, index_t pairs, index_t capacity,
-                 index_t others) {
-  words += 2 * pairs;
-  context.report.padding_words += 2 * (capacity * others - pairs);
+/// Counts the padding and headers of slots; words that are sent are subtracted when the report is
+/// read.
+void count_slots(SparseContext& context, index_t capacity) {
+  const index_t others = context.ranks() - 1;
+  context.report.padding_words += 2 * capacity * others;
   context.report.header_words += slot_header_words * others;
-}
-
-index_t pairs_in(SparseContext& context, const kernels::Slots& slots, int slot) {
-  const auto* header = reinterpret_cast<const kernels::SlotHeader*>(
-      static_cast<const std::byte*>(slots.data) + slot * slots.bytes());
-  return read_back(context, header).count;
-}
-
-/// Of all slots but this rank's.
-index_t pairs_of_others(SparseContext& context, const kernels::Slots& slots) {
-  index_t pairs = 0;
-  for (int r = 0; r < slots.ranks; ++r) {
-    if (r != context.comm.rank()) pairs += pairs_in(context, slots, r);
-  }
-  return pairs;
-}
-
-void start_overflow_count(SparseContext& context) {
-  write_to(context, &context.control.data()->overflow, index_t{0});
 }
 
 kernels::Slots gather_slots(SparseContext& context, const kernels::Slots& mine) {
@@ -104,74 +76,193 @@ kernels::Slots gather_slots(SparseContext& context, const kernels::Slots& mine) 
   const kernels::Slots all =
       slots_in(context, context.gathered_slots, mine.capacity, context.ranks());
   context.comm.all_gather(memory_of(context, mine), memory_of(context, all));
-  count_words(context, context.report.gather_words, pairs_of_others(context, all), all.capacity,
-              context.ranks() - 1);
+  count_slots(context, all.capacity);
   return all;
+}
+
+bool has_own_range(const SparseContext& context) { return !is_cyclic(context); }
+
+const index_t* own_range(const SparseContext& context) {
+  return context.boundaries.data() + context.comm.rank();
+}
+
+void clear_own(SparseContext& context) {
+  const DType work = context.types.work();
+  run_on(context, [&](auto tag) {
+    if (has_own_range(context)) {
+      kernels::clear_own_sums(tag, work, context.n, own_range(context), context.sum.data());
+    } else {
+      kernels::clear_sums(tag, work, context.n, context.sum.data());
+    }
+  });
 }
 
 }  // namespace
 
-bool uses_slots(const SparseContext& context) {
-  return context.options.exchange == SparseExchange::slots;
+kernels::Candidates sums_in_slots(const SparseContext& context, bool own) {
+  kernels::Candidates from = {context.types.work(), context.n, context.sum.data(), nullptr, true};
+  if (own && has_own_range(context)) from.range = own_range(context);
+  return from;
+}
+
+index_t slot_capacity(const SparseContext& context, int shares) {
+  if (context.options.capacity > 0) return std::min(context.options.capacity, context.n);
+  const double share = 1.5 * static_cast<double>(context.k) / shares;
+  return std::min(static_cast<index_t>(std::ceil(share)), context.n);
+}
+
+const index_t* refused_in_slots(const SparseContext& context) {
+  return &context.control.data()->call.headers.refused;
+}
+
+void begin_slots(SparseContext& context) {
+  kernels::CallControl* call = call_of(context);
+  const index_t room = room_of_lists(context, context.ranks());
+  reserve(context, context.picked, room);
+  reserve(context, context.other, room);
+  context.picked.counter = &call->picked;
+  context.other.counter = call->listed + 1;
+  context.adapt_local = context.adapt_global = {};
+  run_on(context, [&](auto tag) {
+    kernels::begin_call(tag, context.types.work(), call, &context.control.data()->bad);
+  });
+}
+
+void end_slots(SparseContext& context, const kernels::Count& result) {
+  const PhaseTimer timer(context, scatter_phase);
+  kernels::CallControl* call = call_of(context);
+  const kernels::SelectedList& picked = context.picked.list;
+  run_on(context, [&](auto tag) {
+    kernels::end_call(tag, call, &context.control.data()->bad, context.picked.size(), result,
+                      context.adapt_local, context.adapt_global);
+    kernels::put_back(tag, context.types.work(), picked, {picked.capacity, &call->put_back},
+                      context.state.residual.data());
+  });
+}
+
+void share_flags_in_slots(SparseContext& context) {
+  const kernels::Slots mine = slots_in(context, context.sent_slots, 0, 1);
+  fill_one(context, mine, nullptr, 0);
+  const kernels::Slots all = gather_slots(context, mine);
+  run_on(context, [&](auto tag) { kernels::read_headers(tag, all, &call_of(context)->headers); });
 }
 
 void gather_and_add_slots(SparseContext& context) {
-  start_overflow_count(context);
+  kernels::CallControl* call = call_of(context);
   pack_picked(context);
-  const kernels::Slots mine = slots_in(context, context.sent_slots, capacity_of(context, 1), 1);
-  fill_one(context, mine, context.pairs.data(), context.picked.count, nullptr);
+  const kernels::Slots mine = slots_in(context, context.sent_slots, slot_capacity(context, 1), 1);
+  fill_one(context, mine, context.pairs.data(), context.picked.size());
   const kernels::Slots all = gather_slots(context, mine);
-  refuse_bad_slots(context, all);
+  const PhaseTimer timer(context, reduce_phase);
   run_on(context, [&](auto tag) {
+    kernels::read_headers(tag, all, &call->headers);
+    kernels::set_count(tag, {most_sums_in_slots(context), &call->headers.pairs}, &call->total);
     kernels::clear_sums(tag, context.types.work(), context.n, context.sum.data());
     kernels::add_slots(tag, all, context.sum.data());
-    // From now on only what was sent counts as picked.
-    kernels::join_slots(tag, mine, context.pairs.data(), &context.control.data()->count);
+    kernels::join_slots(tag, mine, context.pairs.data(), &call->joined);
   });
-  context.picked.count = read_back(context, &context.control.data()->count);
-  context.report.overflow = read_back(context, &context.control.data()->overflow);
+}
+
+void return_unkept_slots(SparseContext& context, kernels::Count kept) {
+  const PhaseTimer timer(context, scatter_phase);
+  const kernels::Count sent = {slot_capacity(context, 1), &call_of(context)->joined};
+  run_on(context, [&](auto tag) {
+    kernels::return_others(tag, context.types, context.pairs.data(), sent, context.gathered.data(),
+                           kept, context.state.residual.data());
+  });
+}
+
+index_t most_sums_in_slots(const SparseContext& context) {
+  return std::min(context.n, context.ranks() * slot_capacity(context, 1));
 }
 
 void split_and_add_slots(SparseContext& context) {
-  start_overflow_count(context);
+  kernels::CallControl* call = call_of(context);
   const int ranks = context.ranks();
   const void* pairs = sort_by_owner(context);
-  const index_t capacity = capacity_of(context, ranks);
+  const index_t capacity = slot_capacity(context, ranks);
   const kernels::Slots sent = slots_in(context, context.sent_slots, capacity, ranks);
   const kernels::Slots arrived = slots_in(context, context.received, capacity, ranks);
-  fill(context, sent, pairs, context.offsets.data(), nullptr);
+  kernels::SlotFilling work = filling_of(context, sent, pairs);
+  work.sent = &call->split_pairs;
+  work.own = context.comm.rank();
+  run_on(context, [&](auto tag) { kernels::fill_slots(tag, work); });
   {
     const PhaseTimer timer(context, split_phase);
     context.comm.all_to_all(memory_of(context, sent), memory_of(context, arrived));
   }
-  count_words(context, context.report.split_words, pairs_of_others(context, sent), capacity,
-              ranks - 1);
-  refuse_bad_slots(context, arrived);
+  count_slots(context, capacity);
   const PhaseTimer timer(context, reduce_phase);
-  const kernels::Candidates own = own_sums(context);
+  run_on(context, [&](auto tag) { kernels::read_headers(tag, arrived, &call->headers); });
+  clear_own(context);
+  run_on(context, [&](auto tag) { kernels::add_slots(tag, arrived, context.sum.data()); });
+}
+
+kernels::Count gather_own_slots(SparseContext& context) {
+  const index_t capacity = slot_capacity(context, context.ranks());
+  const kernels::Slots mine = slots_in(context, context.own_slot, capacity, 1);
+  fill_with_sums(context, mine);
+  const kernels::Slots all = gather_slots(context, mine);
+  const kernels::Slots sent = {context.types, capacity, context.ranks(), context.sent_slots.data()};
+  const index_t most = context.ranks() * capacity;
+  void* pairs = context.gathered.bytes(most * context.types.bytes(), context.device());
+  const PhaseTimer timer(context, scatter_phase);
+  index_t* total = &call_of(context)->total;
   run_on(context, [&](auto tag) {
-    kernels::clear_sums(tag, own.work, own.n, const_cast<void*>(own.value));
-    kernels::add_slots(tag, arrived, context.sum.data());
+    kernels::return_others(tag, sent, all, context.state.residual.data());
+    kernels::join_slots(tag, all, pairs, total);
+  });
+  return {most, total};
+}
+
+void set_equal_regions_in_slots(SparseContext& context) {
+  set_equal_boundaries(context);
+  run_on(context, [&](auto tag) {
+    kernels::set_equal_regions(tag, context.n, context.ranks(), context.boundaries.data());
   });
 }
 
-index_t gather_own_slots(SparseContext& context) {
-  const index_t capacity = capacity_of(context, context.ranks());
-  const kernels::Slots mine = slots_in(context, context.own_slot, capacity, 1);
-  const index_t count = context.other.count;
-  fill_one(context, mine, pack_own(context), count, &context.other.list);
-  const kernels::Slots all = gather_slots(context, mine);
-  const kernels::Slots sent = {context.types, capacity, context.ranks(), context.sent_slots.data()};
-  void* pairs =
-      context.gathered.bytes(context.ranks() * capacity * context.types.bytes(), context.device());
-  const PhaseTimer timer(context, scatter_phase);
-  SparseControl* control = context.control.data();
+void set_quantile_regions_in_slots(SparseContext& context) {
+  set_equal_regions_in_slots(context);
+  const int ranks = context.ranks();
+  if (ranks == 1) return;
+  index_t* quantiles = context.offsets.data();
   run_on(context, [&](auto tag) {
-    kernels::return_others(tag, sent, all, context.state.residual.data());
-    kernels::join_slots(tag, all, pairs, &control->count);
+    kernels::index_quantiles(tag, context.types, context.pairs.data(), context.picked.size(),
+                             context.n, ranks, quantiles);
   });
-  context.report.overflow = read_back(context, &control->overflow);
-  return read_back(context, &control->count);
+  context.comm.allreduce(BufferRef(quantiles, ranks - 1, context.device()));
+  context.report.header_words += 2 * (ranks - 1) * (ranks - 1) / ranks;
+  run_on(context, [&](auto tag) {
+    kernels::set_mean_regions(tag, context.n, ranks, quantiles, context.boundaries.data());
+  });
+}
+
+kernels::Count list_touched_in_slots(SparseContext& context, index_t most) {
+  reserve(context, context.touched, most);
+  list_sums_in_slots(context, kernels::SelectionRule(), false, context.touched);
+  pack_sums(context, context.touched, context.sorted, context.divisor(), context.own_part());
+  kernels::CallControl* call = call_of(context);
+  run_on(context, [&](auto tag) { kernels::show_result(tag, context.touched.size(), call); });
+  return {most, &call->shown};
+}
+
+void list_sums_in_slots(SparseContext& context, const kernels::SelectionRule* rule, bool own,
+                        ListMemory& memory) {
+  const PhaseTimer timer(context, reselect_phase);
+  index_t* tallies = tallies_for(context, context.n);
+  index_t* listed = call_of(context)->listed + 1;
+  memory.counter = listed;
+  run_on(context, [&](auto tag) {
+    kernels::select(tag, sums_in_slots(context, own), 0, rule, tallies, memory.list, listed,
+                    nullptr);
+  });
+}
+
+void list_sums_in_slots(SparseContext& context, const kernels::SelectionRule& rule, bool own,
+                        ListMemory& memory) {
+  run_on(context, [&](auto tag) { kernels::set_rule(tag, rule, &context.control.data()->rule); });
+  list_sums_in_slots(context, &context.control.data()->rule, own, memory);
 }
 
 }  // namespace weft::detail

@@ -24,7 +24,7 @@ SparseResult SparseAllreduce::run_sparse(ConstBufferRef gradient) {
 
 void SparseAllreduce::set_density(double density) { engine_->set_density(density); }
 double SparseAllreduce::density() const { return engine_->context().options.density; }
-const SparseReport& SparseAllreduce::report() const { return engine_->context().report; }
+const SparseReport& SparseAllreduce::report() const { return engine_->report(); }
 void SparseAllreduce::read_residual(BufferRef out) const { engine_->read_residual(out); }
 
 std::vector<std::byte> SparseAllreduce::save() const { return engine_->save(); }

@@ -8,6 +8,7 @@
 #include <weft/sparse_allreduce/sparse_allreduce.hpp>
 
 #include "sparse_allreduce/accumulation_kernels.hpp"
+#include "sparse_allreduce/call_kernels.hpp"
 #include "sparse_allreduce/pair_kernels.hpp"
 #include "sparse_allreduce/selection_kernels.hpp"
 #include "sparse_allreduce/slot_kernels.hpp"
@@ -39,6 +40,12 @@ struct ListMemory {
   Scratch value;
   kernels::SelectedList list;
   index_t count = 0;
+  /// In calls in slots: the number of elements, in memory of the device.
+  const index_t* counter = nullptr;
+
+  kernels::Count size() const {
+    return counter == nullptr ? kernels::Count(count) : kernels::Count(list.capacity, counter);
+  }
 };
 
 /// Small results of kernels, in memory of the device.
@@ -50,8 +57,8 @@ struct SparseControl {
   double sums[2] = {0, 0};
   double threshold = 0;
   kernels::DigitSearch search;
-  kernels::BadSlot bad_slot;
-  index_t overflow = 0;
+  kernels::SelectionRule list_rule;
+  kernels::CallControl call;  // of objects that exchange slots
 };
 
 struct SparseSelector;
@@ -76,7 +83,13 @@ struct SparseContext {
   SparseOptions options;
   kernels::PairTypes types;
   const SparseSelector* selector = nullptr;  // null if the algorithm selects nothing
+  bool in_slots = false;                     // calls are exchanged in slots
+  /// If in slots, the device has the number of calls and the thresholds, and the boundaries in
+  /// `boundaries`. Here are the calls that the host has made, and whether there are thresholds (not
+  /// negative) and regions.
   SparseState state;
+  kernels::Adaptation adapt_local, adapt_global;  // at the end of the call
+  index_t replayed = 0;  // calls that graphs have made since the host has made one
 
   // of the current call
   ConstBufferRef gradient;
@@ -93,11 +106,12 @@ struct SparseContext {
   Scratch staged_index, staged_value, chunk_counts, chunk_bad, tallies, sampled;
   ListMemory picked;  // what this rank selected; 0 in the residual, unless it was put back
   ListMemory other;
-  Scratch pairs;     // of picked
-  Scratch sorted;    // pairs by owner
-  Scratch received;  // pairs of other ranks
-  Scratch mine;      // pairs of the result that this rank owns
-  Scratch gathered;  // pairs of the result
+  ListMemory touched;  // all sums, of run_sparse in slots
+  Scratch pairs;       // of picked
+  Scratch sorted;      // pairs by owner
+  Scratch received;    // pairs of other ranks
+  Scratch mine;        // pairs of the result that this rank owns
+  Scratch gathered;    // pairs of the result
   Scratch sent_slots, own_slot, gathered_slots;
   Scratch indices, values;  // of the result of run_sparse
   Scratch dense_values;     // for algorithms that compute all values
@@ -120,7 +134,8 @@ struct SparseOutcome {
     values,  // context.out, divided
   };
   Form form = Form::sums;
-  index_t pairs = 0;
+  /// In slots, of sums: how many there may be.
+  kernels::Count pairs = {};
   bool sorted = true;  // pairs
 };
 
@@ -130,6 +145,8 @@ struct SparsePreset {
   /// The selector unless the options name one; null if it selects nothing.
   const char* selector;
   SparseOutcome (*run)(SparseContext& context);
+  /// Whether it exchanges slots if the options ask for them.
+  bool has_slots;
 };
 
 /// Runs f(tag) on the device of the context.

@@ -2,13 +2,12 @@
 
 #include <weft/comm/format.hpp>
 #include <weft/core/error.hpp>
-#include <weft/core/stream.hpp>
 
-#include "core/cuda_device.hpp"
 #include "core/hash.hpp"
 #include "sparse_allreduce/exchange.hpp"
 #include "sparse_allreduce/phase_timer.hpp"
 #include "sparse_allreduce/presets.hpp"
+#include "sparse_allreduce/slots.hpp"
 
 #include <bit>
 #include <cmath>
@@ -48,8 +47,8 @@ std::uint64_t hash_of(index_t n, const SparseOptions& o) {
         o.costs.message, o.costs.byte, o.costs.selected_byte}) {
     hash.add(std::bit_cast<std::uint64_t>(x));
   }
-  for (const index_t x : {o.chunk, o.capacity, o.dense_calls, c.local_period, c.global_period,
-                          c.region_period, c.block}) {
+  for (const index_t x : {o.chunk, o.capacity, o.check_every, o.dense_calls, c.local_period,
+                          c.global_period, c.region_period, c.block}) {
     hash.add(x);
   }
   for (const int x : {static_cast<int>(o.dtype), static_cast<int>(o.device.kind),
@@ -88,21 +87,6 @@ void check_tensor(const SparseContext& context, const char* call, const char* na
           context.device());
 }
 
-/// Whether the work of this thread for the device goes into a graph.
-bool is_captured([[maybe_unused]] Device device) {
-#if defined(WEFT_WITH_CUDA)
-  if (device.kind == DeviceKind::cuda) return cuda_is_capturing(Stream::current(device).handle());
-#endif
-  return false;
-}
-
-void refuse_capture(const SparseContext& context, const char* call) {
-  require(context.options.algorithm == "dense" || !is_captured(context.device()),
-          "SparseAllreduce::{}: the host waits for counts of '{}', so this call cannot be captured "
-          "in a graph",
-          call, context.options.algorithm);
-}
-
 }  // namespace
 
 SparseEngine::SparseEngine(const Comm& comm, index_t n, const SparseOptions& options)
@@ -115,13 +99,15 @@ SparseEngine::SparseEngine(const Comm& comm, index_t n, const SparseOptions& opt
     context_.selector =
         &find_selector(options.selector.empty() ? preset.selector : options.selector);
   }
+  context_.in_slots = preset.has_slots && options.exchange == SparseExchange::slots;
   agree_on_success(comm, [&] { allocate(context_); });
 }
 
 void SparseEngine::agree_on_call(const char* call, ConstBufferRef gradient,
                                  const BufferRef* result) const {
   context_.comm.agree(failure_of([&] {
-    refuse_capture(context_, call);
+    if (is_captured(context_.device()))
+      refuse_capture(call, result == nullptr ? sparse_prepared_ : run_prepared_);
     check_tensor(context_, call, "gradient", gradient);
     if (result == nullptr) return;
     check_tensor(context_, call, "result", *result);
@@ -134,57 +120,76 @@ void SparseEngine::agree_on_call(const char* call, ConstBufferRef gradient,
 
 SparseOutcome SparseEngine::reduce(ConstBufferRef gradient, BufferRef out) {
   SparseContext& c = context_;
+  c.report = {};
+  prepare_call();
   const bool dense = c.state.calls < c.options.dense_calls;
   const SparsePreset& preset = find_preset(dense ? "dense" : c.options.algorithm);
   c.gradient = gradient;
   c.out = out;
   c.k = selected_elements(c.n, c.options.density);
-  c.report = {};
   c.report.algorithm = preset.name;
   c.report.call = c.state.calls;
   c.report.k = c.k;
-  return preset.run(c);
+  if (!c.in_slots) return preset.run(c);
+  begin_slots(c);
+  const SparseOutcome outcome = preset.run(c);
+  end_slots(c, outcome.pairs);
+  result_on_device_ = outcome.form == SparseOutcome::Form::pairs;
+  return outcome;
 }
 
 void SparseEngine::make_dense(const SparseOutcome& outcome, BufferRef out) {
   SparseContext& c = context_;
   const PhaseTimer timer(c, scatter_phase);
-  c.report.result = outcome.pairs;
+  c.report.result = outcome.pairs.most;
   switch (outcome.form) {
     case SparseOutcome::Form::values: c.report.result = c.n; return;
     case SparseOutcome::Form::sums:
       c.report.result = c.n;
       run_on(c, [&](auto tag) {
         kernels::store_sums(tag, c.types, c.n, c.sum.data(), c.divisor(), c.own_part(),
-                            c.state.residual.data(), out.data);
+                            c.state.residual.data(), out.data,
+                            c.in_slots ? refused_in_slots(c) : nullptr);
       });
       return;
     case SparseOutcome::Form::pairs:
       run_on(c, [&](auto tag) {
         kernels::clear(tag, c.types.value, c.n, out.data);
-        kernels::store_pairs(tag, c.types, c.gathered.data(), outcome.pairs, out.data);
+        kernels::store_pairs(tag, c.types, c.gathered.data(), shown(outcome), out.data);
       });
   }
 }
 
+/// The pairs of the result; none if a call in slots is refused.
+kernels::Count SparseEngine::shown(const SparseOutcome& outcome) const {
+  if (!context_.in_slots) return outcome.pairs;
+  return {outcome.pairs.most, &context_.control.data()->call.shown};
+}
+
 void SparseEngine::run(ConstBufferRef gradient, BufferRef result) {
   agree_on_call("run", gradient, &result);
-  make_dense(reduce(gradient, result), result);
-  ++context_.state.calls;
+  const SparseOutcome outcome = reduce(gradient, result);
+  refuse_at_once();
+  make_dense(outcome, result);
+  finish_call(run_prepared_);
 }
 
 /// Sorted pairs of the result, in context.sorted.
-index_t SparseEngine::list_result(const SparseOutcome& outcome) {
+kernels::Count SparseEngine::list_result(const SparseOutcome& outcome) {
   SparseContext& c = context_;
   if (outcome.form == SparseOutcome::Form::pairs) {
-    const index_t bytes = outcome.pairs * c.types.bytes();
+    const index_t bytes = outcome.pairs.most * c.types.bytes();
     void* copy = c.sorted.bytes(bytes, c.device());
     copy_bytes(copy, c.device(), c.gathered.data(), c.device(), static_cast<std::size_t>(bytes));
     if (!outcome.sorted) {
       void* room = c.received.bytes(bytes, c.device());
       run_on(c, [&](auto tag) { kernels::sort_pairs(tag, c.types, outcome.pairs, copy, room); });
     }
-    return outcome.pairs;
+    return shown(outcome);
+  }
+  if (outcome.pairs.most > 0) {
+    result_on_device_ = true;
+    return list_touched_in_slots(c, outcome.pairs.most);
   }
   const bool divided = outcome.form == SparseOutcome::Form::values;
   if (divided) {
@@ -201,18 +206,19 @@ SparseResult SparseEngine::run_sparse(ConstBufferRef gradient) {
   // Some algorithms compute all elements.
   void* dense = c.dense_values.bytes(c.n * size_of(c.types.value), c.device());
   const SparseOutcome outcome = reduce(gradient, {dense, c.n, c.types.value, c.device()});
-  const index_t count = list_result(outcome);
-  void* indices = c.indices.bytes(count * size_of(c.types.index()), c.device());
-  void* values = c.values.bytes(count * size_of(c.types.value), c.device());
+  refuse_at_once();
+  const kernels::Count count = list_result(outcome);
+  void* indices = c.indices.bytes(count.most * size_of(c.types.index()), c.device());
+  void* values = c.values.bytes(count.most * size_of(c.types.value), c.device());
+  index_t* counted = &c.control.data()->result;
   run_on(c, [&](auto tag) {
     kernels::separate(tag, c.types, c.sorted.data(), count, indices, values);
+    kernels::set_count(tag, count, counted);
   });
-  index_t* counted = &c.control.data()->result;
-  write_to(c, counted, count);
-  c.report.result = count;
-  ++c.state.calls;
-  return {{indices, count, c.types.index(), c.device()},
-          {values, count, c.types.value, c.device()},
+  c.report.result = count.most;
+  finish_call(sparse_prepared_);
+  return {{indices, count.most, c.types.index(), c.device()},
+          {values, count.most, c.types.value, c.device()},
           {counted, 1, c.device()}};
 }
 
@@ -235,7 +241,10 @@ void SparseEngine::read_residual(BufferRef out) const {
              static_cast<std::size_t>(out.bytes()));
 }
 
-std::vector<std::byte> SparseEngine::save() const { return save_state(context_); }
+std::vector<std::byte> SparseEngine::save() {
+  pull_state();
+  return save_state(context_);
+}
 
 void SparseEngine::load(const std::vector<std::byte>& bytes) {
   SparseState loaded;
@@ -248,6 +257,7 @@ void SparseEngine::load(const std::vector<std::byte>& bytes) {
         loaded.calls, loaded.global_threshold);
   });
   context_.state = std::move(loaded);
+  push_state();
 }
 
 void SparseEngine::reset() {
@@ -258,6 +268,7 @@ void SparseEngine::reset() {
     kernels::clear(tag, context_.types.work(), context_.n, context_.state.residual.data());
   });
   context_.report = {};
+  push_state();
 }
 
 void SparseEngine::to(Device device) {
@@ -266,9 +277,12 @@ void SparseEngine::to(Device device) {
   agree_on_success(context_.comm, [&] { check_sparse_options(context_.n, changed); });
   context_.comm.agree_on(hash_of(context_.n, changed),
                          [&] { return describe_sparse(context_.n, changed); });
+  agree_on_success(context_.comm, [&] { report(); });  // throws if a call was refused
+  pull_state();
   SparseContext moved(context_.comm, context_.n, changed);
   moved.types = context_.types;
   moved.selector = context_.selector;
+  moved.in_slots = context_.in_slots;
   agree_on_success(context_.comm, [&] { allocate(moved); });
   copy_bytes(moved.state.residual.data(), device, context_.state.residual.data(), context_.device(),
              static_cast<std::size_t>(context_.n * context_.work_bytes()));
@@ -277,6 +291,8 @@ void SparseEngine::to(Device device) {
   moved.state.residual = std::move(residual);
   moved.report = context_.report;
   context_ = std::move(moved);
+  run_prepared_ = sparse_prepared_ = 0;
+  push_state();
 }
 
 }  // namespace weft::detail

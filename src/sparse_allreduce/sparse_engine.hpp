@@ -16,7 +16,9 @@ class SparseEngine {
   SparseResult run_sparse(ConstBufferRef gradient);
   void set_density(double density);
   void read_residual(BufferRef out) const;
-  std::vector<std::byte> save() const;
+  /// Of the last call. In slots on other devices than the CPU, it waits for the call.
+  const SparseReport& report();
+  std::vector<std::byte> save();
   void load(const std::vector<std::byte>& bytes);
   void reset();
   void to(Device device);
@@ -27,10 +29,33 @@ class SparseEngine {
   SparseOutcome reduce(ConstBufferRef gradient, BufferRef out);
   void agree_on_call(const char* call, ConstBufferRef gradient, const BufferRef* result) const;
   void make_dense(const SparseOutcome& outcome, BufferRef out);
-  index_t list_result(const SparseOutcome& outcome);
+  kernels::Count shown(const SparseOutcome& outcome) const;
+  kernels::Count list_result(const SparseOutcome& outcome);
+
+  // in slots; see slots_engine.cpp
+  void refuse_capture(const char* call, index_t prepared_k) const;
+  void prepare_call();
+  void refuse_at_once();
+  void finish_call(index_t& prepared_k);
+  kernels::CallControl read_call() const;
+  kernels::CallControl pull_report();
+  void forget_refusals();
+  void pull_state();
+  void push_state();
 
   SparseContext context_;
+  // in slots
+  bool has_graph_ = false;  // a call was captured
+  bool has_news_ = false;   // the report lacks what is on the device
+  bool result_on_device_ = false;
+  SparseReport complete_report_;
+  /// For which k the memory of run() and of run_sparse() is allocated.
+  index_t run_prepared_ = 0;
+  index_t sparse_prepared_ = 0;
 };
+
+/// Whether the work of this thread for the device goes into a graph.
+bool is_captured(Device device);
 
 /// Throws if options are wrong by themselves.
 void check_sparse_options(index_t n, const SparseOptions& options);

@@ -3,6 +3,8 @@
 
 #include "core/option_checks.hpp"
 #include "sparse_allreduce/presets.hpp"
+#include "sparse_allreduce/slots.hpp"
+#include "sparse_allreduce/slots_selection.hpp"
 #include "sparse_allreduce/sparse_engine.hpp"
 
 #include <algorithm>
@@ -53,6 +55,8 @@ void check_sparse_options(index_t n, const SparseOptions& o) {
   require(o.chunk >= 1, "{}: chunk is {}, but must be at least 1", class_name, o.chunk);
   require(o.capacity >= 0, "{}: capacity is {}, but must be at least 1, or 0 for the default",
           class_name, o.capacity);
+  require(o.check_every >= 0, "{}: check_every is {}, but must not be negative", class_name,
+          o.check_every);
   require(o.dense_calls >= 0, "{}: dense_calls is {}, but must not be negative", class_name,
           o.dense_calls);
   require(std::isfinite(o.decay) && o.decay >= 0 && o.decay <= 1,
@@ -95,6 +99,25 @@ void allocate(SparseContext& c) {
   run_on(c, [&](auto tag) { kernels::clear(tag, c.types.work(), c.n, c.state.residual.data()); });
 }
 
+namespace {
+
+/// Longer lists and their pairs, and slots.
+index_t bytes_in_slots(int ranks, index_t n, const SparseOptions& options) {
+  SparseContext c(Comm::self(), n, options);
+  c.k = selected_elements(n, options.density);
+  const kernels::PairTypes types = pair_types(n, options);
+  const index_t room = room_of_lists(c, ranks);
+  index_t bytes = 2 * (room - c.k) * (size_of(types.work()) + index_t{sizeof(index_t)});
+  bytes += 3 * (room - c.k) * types.bytes();
+  const bool has_owners = find_preset(options.algorithm).run != run_topka &&
+                          find_preset(options.algorithm).run != run_topka2;
+  const index_t capacity = slot_capacity(c, has_owners ? ranks : 1);
+  const index_t slots = has_owners ? 3 * index_t{ranks} + 1 : index_t{ranks} + 1;
+  return bytes + slots * (capacity * types.bytes() + 2 * index_t{sizeof(kernels::SlotHeader)});
+}
+
+}  // namespace
+
 index_t sparse_workspace_bytes(int ranks, index_t n, const SparseOptions& options) {
   check_sparse_options(n, options);
   require(ranks >= 1, "{}::workspace_bytes: there are {} ranks", class_name, ranks);
@@ -109,10 +132,9 @@ index_t sparse_workspace_bytes(int ranks, index_t n, const SparseOptions& option
   bytes += 3 * kernels::selection_tiles(n) * index_t{sizeof(index_t)};
   bytes += 2 * k * list_entry;
   bytes += k * types.bytes() * (ranks + 4);  // pairs of this rank, and of all ranks
-  if (options.exchange == SparseExchange::slots) {
-    const index_t share = (3 * k / 2 + ranks - 1) / ranks;
-    const index_t capacity = options.capacity > 0 ? std::min(options.capacity, n) : share;
-    bytes += (3 * index_t{ranks} + 1) * (capacity * types.bytes() + 32);
+  const bool in_slots = options.exchange == SparseExchange::slots;
+  if (in_slots && find_preset(options.algorithm).has_slots) {
+    bytes += bytes_in_slots(ranks, n, options);
   }
   bytes += kernels::histogram_rows * kernels::digit_values * index_t{sizeof(index_t)};
   bytes += 2 * (index_t{ranks} + 1) * index_t{sizeof(index_t)} + index_t{sizeof(SparseControl)};

@@ -19,7 +19,7 @@ void select_and_remember(SparseContext& context) {
 }
 
 bool is_time_for_exact(const SparseContext& context) {
-  return sparse_calls(context) % context.options.oktopk.local_period == 0 ||
+  return is_time(context, context.options.oktopk.local_period) ||
          context.state.local_threshold <= 0;
 }
 
@@ -130,14 +130,13 @@ void select_sampled(SparseContext& context) {
   accumulate_and_list(context, threshold, true, context.n);
 }
 
-void select_chunked(SparseContext& context) {
+void take_chunks(SparseContext& context) {
   const index_t chunk = std::min(context.options.chunk, context.n);
   const index_t chunks = (context.n + chunk - 1) / chunk;
   const auto share = context.options.density * static_cast<double>(chunk);
   const index_t each = std::clamp<index_t>(std::llround(share), 1, chunk);
   const index_t last = context.n - (chunks - 1) * chunk;
   const index_t count = (chunks - 1) * each + std::min(each, last);
-  accumulate_only(context);
   if (count > context.picked.list.capacity) reserve(context, context.picked, count);
   run_on(context, [&](auto tag) {
     kernels::select_in_chunks(tag, context.types.work(), context.n, chunk, each,
@@ -145,6 +144,11 @@ void select_chunked(SparseContext& context) {
   });
   context.picked.count = count;
   context.report.selected = count;
+}
+
+void select_chunked(SparseContext& context) {
+  accumulate_only(context);
+  take_chunks(context);
 }
 
 }  // namespace weft::detail

@@ -42,6 +42,7 @@ TEST(SparseInput, wrong_options_are_errors_on_all_ranks) {
     refuses({"i32"}, [](SparseOptions& o) { o.dtype = DType::i32; });
     refuses({"max"}, [](SparseOptions& o) { o.op = ReduceOp::max; });
     refuses({"capacity", "-1"}, [](SparseOptions& o) { o.capacity = -1; });
+    refuses({"check_every", "-1"}, [](SparseOptions& o) { o.check_every = -1; });
     refuses({"decay"}, [](SparseOptions& o) { o.decay = 2; });
     refuses({"dense_calls"}, [](SparseOptions& o) { o.dense_calls = -1; });
     refuses({"index_bits"}, [](SparseOptions& o) { o.index_bits = 16; });
@@ -147,12 +148,14 @@ TEST(SparseInput, degenerate_gradients_neither_hang_nor_lose_anything) {
         [&](index_t i) { return comm.rank() == 0 ? static_cast<double>(i) : 0.0; },
     };
     for (const std::string& algorithm : sparse_algorithms()) {
-      for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+      for (std::size_t kind = 0; kind < 2 * kinds.size(); ++kind) {
         SCOPED_TRACE(algorithm + " " + std::to_string(kind));
-        SparseAllreduce reduce(comm, n, summing(algorithm, 0.1));
+        SparseOptions options = summing(algorithm, 0.1);
+        if (kind >= kinds.size()) options.exchange = SparseExchange::slots;
+        SparseAllreduce reduce(comm, n, options);
         for (int step = 0; step < 5; ++step) {
           std::vector<double> gradient;
-          for (index_t i = 0; i < n; ++i) gradient.push_back(kinds[kind](i));
+          for (index_t i = 0; i < n; ++i) gradient.push_back(kinds[kind % kinds.size()](i));
           run_checked<float>(comm, reduce, gradient);
           reduce.set_density(step % 2 == 0 ? 0.4 : 0.02);
         }
@@ -202,15 +205,18 @@ TEST(SparseInput, workspace_bytes_predicts_the_memory_of_an_object) {
   const index_t size = 400000;
   for (const std::string& algorithm : sparse_algorithms()) {
     SCOPED_TRACE(algorithm);
-    const SparseOptions options = summing(algorithm, 0.01);
-    Tensor<float> tensor(elements<float>(integers(0, 0, size)));
-    const index_t before = memory_stats(options.device).bytes_in_use;
-    SparseAllreduce reduce(Comm::self(), size, options);
-    reduce.run(tensor.ref(), tensor.ref());
-    const index_t used = memory_stats(options.device).bytes_in_use - before;
-    const index_t predicted = SparseAllreduce::workspace_bytes(1, size, options);
-    EXPECT_LE(used, predicted + predicted / 8);
-    EXPECT_GE(used, predicted / 2);
+    SparseOptions options = summing(algorithm, 0.01);
+    for (const auto exchange : {SparseExchange::exact, SparseExchange::slots}) {
+      options.exchange = exchange;
+      Tensor<float> tensor(elements<float>(integers(0, 0, size)));
+      const index_t before = memory_stats(options.device).bytes_in_use;
+      SparseAllreduce reduce(Comm::self(), size, options);
+      for (int step = 0; step < 2; ++step) reduce.run(tensor.ref(), tensor.ref());
+      const index_t used = memory_stats(options.device).bytes_in_use - before;
+      const index_t predicted = SparseAllreduce::workspace_bytes(1, size, options);
+      EXPECT_LE(used, predicted + predicted / 8);
+      EXPECT_GE(used, predicted / 2);
+    }
   }
 }
 

@@ -103,10 +103,21 @@ TEST(SparseLaws, averages_are_sums_divided_by_the_ranks) {
 TEST(SparseLaws, pairs_of_run_sparse_are_the_result_of_run) {
   on_ranks([](Comm comm) {
     const index_t n = 500;
+    std::vector<SparseOptions> all;
     for (const std::string& algorithm : sparse_algorithms()) {
-      SCOPED_TRACE(algorithm);
-      SparseAllreduce dense(comm, n, summing(algorithm, 0.05));
-      SparseAllreduce sparse(comm, n, summing(algorithm, 0.05));
+      for (const auto exchange : {SparseExchange::exact, SparseExchange::slots}) {
+        for (const auto partition : {SparsePartition::quantile, SparsePartition::block_cyclic}) {
+          all.push_back(summing(algorithm, 0.05));
+          all.back().exchange = exchange;
+          all.back().oktopk.partition = partition;
+          all.back().oktopk.block = 11;
+        }
+      }
+    }
+    for (const SparseOptions& options : all) {
+      SCOPED_TRACE(options.algorithm);
+      SparseAllreduce dense(comm, n, options);
+      SparseAllreduce sparse(comm, n, options);
       for (int step = 0; step < 3; ++step) {
         Tensor<float> gradient(elements<float>(integers(comm.rank(), step, n)));
         Tensor<float> out{std::vector<float>(n)};

@@ -31,7 +31,7 @@ struct SparseReport {
   /// Pairs that this rank selected and pairs of the result.
   index_t selected = 0;
   index_t result = 0;
-  /// Elements that were selected and did not fit into slots.
+  /// Elements that were selected and did not fit into slots, or into the lists before them.
   index_t overflow = 0;
   /// From which magnitude on the next call selects, before and after the sum, if it does not look
   /// for a new threshold; 0 for algorithms without thresholds.
@@ -47,7 +47,7 @@ struct SparseReport {
   index_t padding_words = 0;
   /// Words of counts, boundaries and histograms.
   index_t header_words = 0;
-  /// Times that the host waited for counts.
+  /// Times that the host waited for counts, thresholds and flags in the call.
   index_t host_waits = 0;
   /// Elements of the gradient that were not finite, and were dropped.
   index_t dropped = 0;
@@ -97,7 +97,8 @@ class SparseAllreduce {
 
   /// All n elements of the sum or average; `result` may be `gradient`. If any gradient has a NaN or
   /// an infinity, all ranks throw, `result` is not written, and the finite elements are kept in the
-  /// residuals.
+  /// residuals. In slots on other devices than the CPU, `result` is 0, and report() throws the
+  /// error or, on all ranks, the next call that SparseOptions::check_every divides.
   void run(ConstBufferRef gradient, BufferRef result);
   SparseResult run_sparse(ConstBufferRef gradient);
 
@@ -105,12 +106,15 @@ class SparseAllreduce {
   void set_density(double density);
   double density() const;
 
+  /// Of the last call; not collective. In slots on other devices than the CPU, it waits for the
+  /// device, and throws if a call since the last check was refused: then the next report() returns.
   const SparseReport& report() const;
   /// A copy of the residual: f32, or f64 for f64.
   void read_residual(BufferRef out) const;
 
-  /// The state of this rank. Loading it on the same number of ranks, in an object with the same
-  /// arguments, and going on gives the same bits as never having stopped.
+  /// The state of this rank, after all calls, also of graphs. Loading it on the same number of
+  /// ranks, in an object with the same arguments, and going on gives the same bits as never having
+  /// stopped.
   std::vector<std::byte> save() const;
   void load(const std::vector<std::byte>& state);
   /// As after construction.

@@ -26,11 +26,12 @@ enum class SparseBalance : std::uint8_t { off, on, by_imbalance };
 
 /// How many pairs a message holds.
 enum class SparseExchange : std::uint8_t {
-  /// exact on CPUs.
+  /// exact.
   automatic,
   /// As many as were selected. The host reads the counts.
   exact,
   /// Slots of fixed capacity with the count in a header; what does not fit stays in the residual.
+  /// The host reads nothing, so that calls can be captured in graphs.
   slots,
 };
 
@@ -99,6 +100,9 @@ struct SparseOptions {
   SparseExchange exchange = SparseExchange::automatic;
   /// Pairs per slot; 0: 1.5 k/P per peer.
   index_t capacity = 0;
+  /// In slots on other devices than the CPU: the host waits in every check_every-th call, and
+  /// throws if a gradient was not finite; 0: only in SparseAllreduce::report().
+  index_t check_every = 0;
   /// The first calls reduce all elements and leave the residual alone.
   index_t dense_calls = 0;
   /// The residual of the call before is multiplied by this.

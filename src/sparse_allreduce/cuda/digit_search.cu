@@ -47,14 +47,17 @@ DigitReader<W> reader(const Candidates& from, index_t base, bool of_indices, int
 
 template <class W>
 __global__ void __launch_bounds__(block_threads)
-    count_kernel(DigitReader<W> reader, index_t n, const DigitSearch* search, index_t* histogram) {
+    count_kernel(DigitReader<W> reader, Candidates from, const DigitSearch* search,
+                 index_t* histogram) {
   __shared__ unsigned counts[digit_values];
   for (index_t d = threadIdx.x; d < digit_values; d += block_threads) counts[d] = 0;
   __syncthreads();
   const DigitSearch found = *search;
   const index_t step = static_cast<index_t>(gridDim.x) * block_threads;
+  const index_t begin = from.begin();
+  const index_t end = from.end();
 #pragma unroll 4
-  for (index_t i = static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x; i < n;
+  for (index_t i = begin + static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x; i < end;
        i += step) {
     const int digit = reader.digit(i, found);
     if (digit >= 0) atomicAdd(&counts[digit], 1U);
@@ -189,8 +192,8 @@ void count_digits(Device device, const Candidates& from, index_t base, bool of_i
   clear_kernel<<<1, block_threads, 0, stream>>>(histogram);
   tiles::with_work(from.work, [&](auto w) {
     using W = decltype(w);
-    count_kernel<W><<<blocks_for(from.n), block_threads, 0, stream>>>(
-        reader<W>(from, base, of_indices, shift), from.n, search, histogram);
+    count_kernel<W><<<blocks_for(from.n.most), block_threads, 0, stream>>>(
+        reader<W>(from, base, of_indices, shift), from, search, histogram);
   });
   detail::check_cuda_launch();
 }
@@ -210,7 +213,8 @@ void find_rule(Device device, const Candidates& from, index_t k, SelectionRule* 
   // Only the first row of the histogram is needed for counts.
   static_assert(sizeof(DigitSearch) <= sizeof(index_t) * digit_values && histogram_rows > 1);
   auto* search = reinterpret_cast<DigitSearch*>(histogram + digit_values);
-  const bool all = k >= from.n;
+  // A search among fewer finds that there are fewer.
+  const bool all = k >= from.n.most;
   if (!all) {
     start_search_kernel<<<1, 1, 0, stream>>>(k, search);
     const int first = from.work == DType::f64 ? highest_shift<double> : highest_shift<float>;

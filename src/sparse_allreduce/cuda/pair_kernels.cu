@@ -2,6 +2,7 @@
 
 #include "sparse_allreduce/pair_kernels.hpp"
 
+#include "sparse_allreduce/counted_loops.hpp"
 #include "sparse_allreduce/cuda/tiles.cuh"
 #include "sparse_allreduce/wire_pair.hpp"
 
@@ -18,9 +19,10 @@ constexpr int block_threads = 1024;
 /// those of the owners before end.
 template <class Pair>
 __global__ void __launch_bounds__(block_threads)
-    split_cyclic_kernel(const Pair* from, index_t count, int ranks, index_t block, index_t* offsets,
-                        Pair* sorted, bool counts) {
+    split_cyclic_kernel(const Pair* from, Count all_pairs, int ranks, index_t block,
+                        index_t* offsets, Pair* sorted, bool counts) {
   __shared__ index_t memory[33];
+  const index_t count = all_pairs.now();
   const index_t owner = blockIdx.x;
   index_t at = counts ? 0 : offsets[owner];
   for (index_t first = 0; first < count; first += block_threads) {
@@ -34,14 +36,14 @@ __global__ void __launch_bounds__(block_threads)
   if (counts && threadIdx.x == 0) offsets[owner] = at;
 }
 
-__global__ void sum_offsets_kernel(int ranks, index_t count, index_t* offsets) {
+__global__ void sum_offsets_kernel(int ranks, Count count, index_t* offsets) {
   index_t sum = 0;
   for (int r = 0; r < ranks; ++r) {
     const index_t mine = offsets[r];
     offsets[r] = sum;
     sum += mine;
   }
-  offsets[ranks] = count;
+  offsets[ranks] = count.now();
 }
 
 /// How many of sorted elements are before `wanted`; also those that are equal, if `or_equal`.
@@ -61,8 +63,9 @@ __device__ index_t count_before(index_t count, index_t wanted, bool or_equal, In
 /// Merges sorted runs of `width` pairs: a pair goes to its place in its run plus the number of
 /// pairs in the other run that are before it.
 template <class Pair>
-void merge_runs(Cuda device, index_t count, index_t width, const Pair* from, Pair* to) {
-  for_each(device, count, [=] __device__(index_t i) {
+void merge_runs(Cuda device, Count all, index_t width, const Pair* from, Pair* to) {
+  for_count(device, all, [=] __device__(index_t i) {
+    const index_t count = all.now();
     const index_t run = i / width;
     const index_t begin = run * width;
     const bool left = run % 2 == 0;
@@ -76,15 +79,15 @@ void merge_runs(Cuda device, index_t count, index_t width, const Pair* from, Pai
 }
 
 template <class Pair>
-void copy_pairs(Cuda device, index_t count, const Pair* from, Pair* to) {
-  for_each(device, count, [=] __device__(index_t i) { to[i] = from[i]; });
+void copy_pairs(Cuda device, Count count, const Pair* from, Pair* to) {
+  for_count(device, count, [=] __device__(index_t i) { to[i] = from[i]; });
 }
 
 template <class Pair>
-void sort_typed(Cuda device, index_t count, Pair* pairs, Pair* other) {
+void sort_typed(Cuda device, Count count, Pair* pairs, Pair* other) {
   Pair* from = pairs;
   Pair* to = other;
-  for (index_t width = 1; width < count; width *= 2) {
+  for (index_t width = 1; width < count.most; width *= 2) {
     merge_runs(device, count, width, from, to);
     std::swap(from, to);
   }
@@ -147,7 +150,7 @@ __global__ void __launch_bounds__(block_threads)
 }  // namespace
 
 template <class Device>
-void split_cyclic(Device device, PairTypes types, const void* pairs, index_t count, int ranks,
+void split_cyclic(Device device, PairTypes types, const void* pairs, Count count, int ranks,
                   index_t block, index_t* offsets, void* sorted) {
   const cudaStream_t stream = detail::stream_of(device);
   with_pair(types, [&](auto pair) {
@@ -165,7 +168,7 @@ void split_cyclic(Device device, PairTypes types, const void* pairs, index_t cou
 }
 
 template <class Device>
-void sort_pairs(Device device, PairTypes types, index_t count, void* pairs, void* other) {
+void sort_pairs(Device device, PairTypes types, Count count, void* pairs, void* other) {
   with_pair(types, [&](auto pair) {
     using Pair = decltype(pair);
     sort_typed(device, count, static_cast<Pair*>(pairs), static_cast<Pair*>(other));
@@ -186,8 +189,8 @@ void merge_pairs(Device device, PairTypes types, const SelectedList& first, inde
   detail::check_cuda_launch();
 }
 
-template void split_cyclic(Cuda, PairTypes, const void*, index_t, int, index_t, index_t*, void*);
-template void sort_pairs(Cuda, PairTypes, index_t, void*, void*);
+template void split_cyclic(Cuda, PairTypes, const void*, Count, int, index_t, index_t*, void*);
+template void sort_pairs(Cuda, PairTypes, Count, void*, void*);
 template void merge_pairs(Cuda, PairTypes, const SelectedList&, index_t, const void*, index_t,
                           const SelectedList&, index_t*);
 

@@ -17,6 +17,9 @@ using detail::with_pair;
 
 constexpr int block_threads = 256;
 constexpr index_t most_blocks = 528;  // four per multiprocessor of an H200
+constexpr int one_block = 1024;
+/// Pairs that one block adds up faster than kernels can be launched one after the other.
+constexpr index_t most_of_one_block = 8 * one_block;
 
 unsigned blocks_for(index_t most) {
   return static_cast<unsigned>(
@@ -79,10 +82,13 @@ struct Filling {
   index_t capacity;
   const Pair* pairs;
   const index_t* offsets;
-  index_t start;
+  const index_t* call;
   const BadElements* bad;
   W* residual;
   index_t* overflow;
+  index_t* sent;
+  int own;
+  const index_t* refused;
   bool has_sums;
   const W* sums;
   W divisor;
@@ -92,22 +98,26 @@ struct Filling {
         capacity(work.slots.capacity),
         pairs(static_cast<const Pair*>(work.pairs)),
         offsets(work.offsets),
-        start(work.start),
+        call(work.call),
         bad(work.bad),
         residual(static_cast<W*>(work.residual)),
         overflow(work.overflow),
+        sent(work.sent),
+        own(work.own),
+        refused(work.refused),
         has_sums(work.sums != nullptr),
         sums(has_sums ? static_cast<const W*>(work.sums->value) : nullptr),
         divisor(static_cast<W>(work.divisor)) {}
 
   __device__ Window window(int rank) const {
-    return Window(offsets[rank + 1] - offsets[rank], capacity, start);
+    return Window(offsets[rank + 1] - offsets[rank], capacity,
+                  first_in_slot(*call, capacity, has_sums));
   }
   __device__ void leave_out(index_t i) const {
     const Pair pair = pairs[i];
     if (!has_sums) {
       residual[pair.at()] += pair.number();
-    } else if (sizeof(typename Pair::Value) == 2) {
+    } else if (sizeof(typename Pair::Value) == 2 && *refused == 0) {
       residual[pair.at()] -= sums[i] - pair.number() * divisor;
     }
   }
@@ -118,12 +128,15 @@ __global__ void __launch_bounds__(block_threads) fill_kernel(Filling<Pair> work)
   const int ranks = work.slots.ranks;
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     index_t overflow = 0;
+    index_t sent = 0;
     for (int r = 0; r < ranks; ++r) {
       const Window window = work.window(r);
       *work.slots.header(r) = {window.kept, work.bad->first};
       overflow += window.count - window.kept;
+      sent += r != work.own ? window.kept : 0;
     }
     *work.overflow += overflow;
+    *work.sent = sent;
   }
   int r = 0;
   for_own(work.offsets[ranks], [&](index_t i) {
@@ -145,13 +158,27 @@ __global__ void __launch_bounds__(block_threads)
   for_own(slots.header(rank)->count, [&](index_t i) { sum[pairs[i].at()] += pairs[i].number(); });
 }
 
-__global__ void find_bad_kernel(SlotView slots, BadSlot* bad) {
-  BadSlot found;
-  for (int r = slots.ranks - 1; r >= 0; --r) {
-    const index_t first = slots.header(r)->first_bad;
-    if (first >= 0) found = {r, first};
+/// The pairs of few short slots, by one block, which waits between slots.
+template <class Pair>
+__global__ void __launch_bounds__(one_block)
+    add_short_kernel(SlotView slots, typename Pair::Wide* sum) {
+  for (int r = 0; r < slots.ranks; ++r) {
+    const Pair* const pairs = slots.pairs<Pair>(r);
+    const index_t count = slots.header(r)->count;
+    for (index_t i = threadIdx.x; i < count; i += one_block)
+      sum[pairs[i].at()] += pairs[i].number();
+    __syncthreads();
   }
-  *bad = found;
+}
+
+__global__ void read_headers_kernel(SlotView slots, SlotSummary* summary) {
+  SlotSummary found;
+  for (int r = slots.ranks - 1; r >= 0; --r) {
+    const SlotHeader header = *slots.header(r);
+    found.pairs += header.count;
+    if (header.first_bad >= 0) found = {1, r, header.first_bad, found.pairs};
+  }
+  *summary = found;
 }
 
 /// A row of blocks for each slot.
@@ -213,6 +240,11 @@ void add_slots(Device device, const Slots& from, void* sum) {
   with_pair(from.types, [&](auto example) {
     using Pair = decltype(example);
     // Source by source, so that sums do not depend on the order of threads.
+    if (from.capacity * from.ranks <= most_of_one_block) {
+      add_short_kernel<Pair><<<1, one_block, 0, detail::stream_of(device)>>>(
+          SlotView(from), static_cast<typename Pair::Wide*>(sum));
+      return;
+    }
     for (int r = 0; r < from.ranks; ++r) {
       add_slot_kernel<Pair>
           <<<blocks_for(from.capacity), block_threads, 0, detail::stream_of(device)>>>(
@@ -223,8 +255,8 @@ void add_slots(Device device, const Slots& from, void* sum) {
 }
 
 template <class Device>
-void find_bad_slot(Device device, const Slots& slots, BadSlot* bad) {
-  find_bad_kernel<<<1, 1, 0, detail::stream_of(device)>>>(SlotView(slots), bad);
+void read_headers(Device device, const Slots& slots, SlotSummary* summary) {
+  read_headers_kernel<<<1, 1, 0, detail::stream_of(device)>>>(SlotView(slots), summary);
   detail::check_cuda_launch();
 }
 
@@ -251,7 +283,7 @@ void join_slots(Device device, const Slots& slots, void* pairs, index_t* count) 
 
 template void fill_slots(Cuda, const SlotFilling&);
 template void add_slots(Cuda, const Slots&, void*);
-template void find_bad_slot(Cuda, const Slots&, BadSlot*);
+template void read_headers(Cuda, const Slots&, SlotSummary*);
 template void return_others(Cuda, const Slots&, const Slots&, void*);
 template void join_slots(Cuda, const Slots&, void*, index_t*);
 

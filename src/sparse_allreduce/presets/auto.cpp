@@ -1,6 +1,8 @@
 #include "sparse_allreduce/exchange.hpp"
 #include "sparse_allreduce/phase_timer.hpp"
 #include "sparse_allreduce/presets.hpp"
+#include "sparse_allreduce/slots.hpp"
+#include "sparse_allreduce/slots_selection.hpp"
 
 #include <cmath>
 
@@ -29,8 +31,13 @@ double dense_seconds(const SparseContext& context) {
 
 /// An allreduce of gradients and residuals, which leaves residuals of 0. In the type of sums.
 SparseOutcome run_folded(SparseContext& context) {
-  accumulate_only(context);
-  share_selected(context);
+  if (context.in_slots) {
+    accumulate_in_slots(context);
+    share_flags_in_slots(context);
+  } else {
+    accumulate_only(context);
+    share_selected(context);
+  }
   const ConstBufferRef residual(context.state.residual.data(), context.n, context.types.work(),
                                 context.device());
   {
@@ -39,18 +46,29 @@ SparseOutcome run_folded(SparseContext& context) {
         residual, BufferRef(context.sum.data(), context.n, context.types.work(), context.device()));
   }
   context.report.dense_words += 2 * context.n * (context.ranks() - 1) / context.ranks();
+  context.report.algorithm = "dense";
+  if (context.in_slots) {
+    run_on(context, [&](auto tag) {
+      kernels::clear_unless(tag, context.types.work(), context.n, refused_in_slots(context),
+                            context.state.residual.data());
+    });
+    return {SparseOutcome::Form::sums, context.n};
+  }
   run_on(context, [&](auto tag) {
     kernels::clear(tag, context.types.work(), context.n, context.state.residual.data());
   });
-  context.report.algorithm = "dense";
   return {SparseOutcome::Form::sums};
 }
 
 }  // namespace
 
+bool auto_is_dense(const SparseContext& context) {
+  return dense_seconds(context) <= oktopk_seconds(context);
+}
+
 /// oktopk, or a dense allreduce where that is predicted to be faster.
 SparseOutcome run_auto(SparseContext& context) {
-  if (dense_seconds(context) <= oktopk_seconds(context)) return run_folded(context);
+  if (auto_is_dense(context)) return run_folded(context);
   context.report.algorithm = "oktopk";
   return run_oktopk(context);
 }

@@ -83,12 +83,13 @@ void receive_and_merge(SparseContext& context, int from, index_t count) {
 
 /// The sums of this rank's part of the tree, rounded for the way.
 void send_sums(SparseContext& context, int to) {
+  const index_t count = context.picked.count;
   kernels::Packing work = packing_of(context, context.picked);
-  work.pairs = context.mine.bytes(work.count * work.types.bytes(), context.device());
+  work.pairs = context.mine.bytes(count * work.types.bytes(), context.device());
   run_on(context, [&](auto tag) { kernels::pack(tag, work); });
   const PhaseTimer timer(context, split_phase);
-  context.comm.send(pairs_at(context, work.pairs, work.count), to);
-  context.report.split_words += 2 * work.count;
+  context.comm.send(pairs_at(context, work.pairs, count), to);
+  context.report.split_words += 2 * count;
 }
 
 /// Rank 0 ends up with the k largest sums. A rank that is a multiple of 2d merges the sums of rank

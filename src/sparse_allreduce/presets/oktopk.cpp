@@ -50,17 +50,45 @@ void adapt_global_threshold(SparseContext& context, index_t count) {
   }
 }
 
-bool is_time(const SparseContext& context, index_t period) {
-  return sparse_calls(context) % period == 0;
-}
-
 /// Gathers the own sums in context.other; what this rank selected and is not in the result returns
 /// to the residual. Returns the number of pairs.
 index_t gather_result(SparseContext& context) {
-  if (uses_slots(context)) return gather_own_slots(context);
   const index_t total = gather_balanced(context, share_count(context, context.other.count));
   return_unused(context, total, !is_cyclic(context));
   return total;
+}
+
+void set_regions_in_slots(SparseContext& context) {
+  context.report.new_regions = true;
+  switch (context.options.oktopk.partition) {
+    case SparsePartition::equal: return set_equal_regions_in_slots(context);
+    case SparsePartition::quantile: return set_quantile_regions_in_slots(context);
+    case SparsePartition::block_cyclic: return;
+  }
+}
+
+/// The same steps as run_oktopk() below; all numbers stay on the device.
+SparseOutcome run_oktopk_in_slots(SparseContext& context) {
+  const OktopkConstants& c = context.options.oktopk;
+  select_elements(context);
+  pack_picked(context);
+  const bool has_regions = !context.state.boundaries.empty();
+  if (is_time(context, c.region_period) || !has_regions) set_regions_in_slots(context);
+  split_and_add(context);
+  const bool exact = is_time(context, c.global_period) || context.state.global_threshold < 0;
+  context.report.exact_global = exact;
+  SparseControl* control = context.control.data();
+  if (exact) {
+    find_global_rule_in_slots(context);
+    context.state.global_threshold = 0;  // there is one, on the device
+  } else {
+    const auto k = static_cast<double>(context.k);
+    context.adapt_global = {c.global_low * k, c.global_high * k, c.global_down, c.global_up};
+  }
+  list_sums_in_slots(context, exact ? &control->rule : &control->call.global_rule, true,
+                     context.other);
+  const kernels::Count total = gather_own_slots(context);
+  return {SparseOutcome::Form::pairs, total, !is_cyclic(context)};
 }
 
 }  // namespace
@@ -69,6 +97,7 @@ index_t gather_result(SparseContext& context) {
 /// threshold on that about k of all sums reach. Thresholds are exact every so many calls, and
 /// adapted to the numbers of elements in between.
 SparseOutcome run_oktopk(SparseContext& context) {
+  if (context.in_slots) return run_oktopk_in_slots(context);
   const OktopkConstants& c = context.options.oktopk;
   select_elements(context);
   pack_picked(context);

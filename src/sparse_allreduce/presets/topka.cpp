@@ -1,5 +1,6 @@
 #include "sparse_allreduce/exchange.hpp"
 #include "sparse_allreduce/presets.hpp"
+#include "sparse_allreduce/slots.hpp"
 
 namespace weft::detail {
 
@@ -7,7 +8,7 @@ namespace weft::detail {
 SparseOutcome run_topka(SparseContext& context) {
   select_elements(context);
   gather_and_add(context);
-  return {SparseOutcome::Form::sums};
+  return {SparseOutcome::Form::sums, context.in_slots ? most_sums_in_slots(context) : 0};
 }
 
 }  // namespace weft::detail

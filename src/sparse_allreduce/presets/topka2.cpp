@@ -1,5 +1,6 @@
 #include "sparse_allreduce/exchange.hpp"
 #include "sparse_allreduce/presets.hpp"
+#include "sparse_allreduce/slots.hpp"
 
 namespace weft::detail {
 
@@ -9,9 +10,13 @@ SparseOutcome run_topka2(SparseContext& context) {
   select_elements(context);
   gather_and_add(context);
   list_largest_sums(context, context.k);
-  const index_t kept = context.other.count;
+  const kernels::Count kept = context.other.size();
   pack_result(context, context.own_part());
-  return_unused(context, kept, true);
+  if (context.in_slots) {
+    return_unkept_slots(context, kept);
+  } else {
+    return_unused(context, kept.most, true);
+  }
   return {SparseOutcome::Form::pairs, kept, true};
 }
 
