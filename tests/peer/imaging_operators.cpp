@@ -17,9 +17,9 @@ WindowOptions windows_of(const Session& session) {
   const auto taper = session.get<std::string>("taper", "hanning");
   return {.window = session.get("window", std::vector<index_t>{}),
           .overlap = session.get("overlap", std::vector<index_t>{0}),
-          .taper = taper == "none"            ? Taper::none
-                   : taper == "cosine_square" ? Taper::cosine_square
-                                              : Taper::hanning};
+          .taper = taper == "none"           ? Taper::none
+                   : taper == "cosinesquare" ? Taper::cosine_square
+                                             : Taper::hanning};
 }
 
 /// A dense matrix on local arrays, from the option "matrix".
@@ -33,7 +33,7 @@ LinearOperator<T> matrix_of(const Session& session) {
 AvoLinearization linearization_of(const Session& session) {
   const auto name = session.get<std::string>("linearization", "akirich");
   if (name == "fatti") return fatti;
-  return name == "PS" ? AvoLinearization(ps) : AvoLinearization(aki_richards);
+  return name == "ps" ? AvoLinearization(ps) : AvoLinearization(aki_richards);
 }
 
 }  // namespace

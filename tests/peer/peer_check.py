@@ -20,7 +20,7 @@ import pylops
 
 from cases import FAMILIES, RANDOM
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-11  # the wavelets of PyWavelets are tables of 12 digits
 BEGIN, END = "<!-- begin of peer-check -->", "<!-- end of peer-check -->"
 
 
@@ -85,7 +85,7 @@ def compare(program, cases, ranks):
 
 def table(results):
     """Rows of the page, and the number of unexplained differences."""
-    rows = defaultdict(lambda: [0, 0.0, set(), 0])
+    rows = defaultdict(lambda: [0, 0.0, set()])
     wrong = 0
     for case, forward, adjoint in results:
         row = rows[case.operator]
@@ -102,7 +102,7 @@ def table(results):
             wrong += 1
     lines = ["| operator | cases | largest difference | differences that are meant |", "|---|--:|--:|---|"]
     for name in sorted(rows):
-        count, largest, reasons, _ = rows[name]
+        count, largest, reasons = rows[name]
         shown = "0" if largest == 0 else f"{largest:.0e}"
         lines.append(f"| `{name}` | {count} | {shown} | {'; '.join(sorted(reasons))} |")
     return lines, wrong

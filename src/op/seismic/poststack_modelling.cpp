@@ -5,8 +5,7 @@
 #include <weft/op/convolution/convolve1d.hpp>
 #include <weft/op/stencil/first_derivative.hpp>
 
-#include <algorithm>
-#include <vector>
+#include <iterator>
 
 namespace weft {
 
@@ -15,10 +14,8 @@ LinearOperator<T> poststack_modelling(const Layout& layout,
                                       std::type_identity_t<std::span<const T>> wavelet,
                                       const PoststackModellingOptions& options) {
   require(!wavelet.empty(), "poststack_modelling: the wavelet is empty");
-  std::vector<T> half(wavelet.begin(), wavelet.end());
-  for (T& tap : half) tap *= Real<T>(0.5);
   const auto derivative = first_derivative<T>(layout, {.axis = options.axis, .kind = options.kind});
-  return convolve1d<T>(layout, half, {.offset = std::ssize(half) / 2, .axis = options.axis}) *
+  return convolve1d<T>(layout, wavelet, {.offset = std::ssize(wavelet) / 2, .axis = options.axis}) *
          derivative;
 }
 

@@ -14,10 +14,11 @@ struct PoststackModellingOptions {
   DerivativeKind kind = DerivativeKind::centered;
 };
 
-/// Seismic traces of zero offset from the logarithm of the acoustic impedance: y = W D x / 2, where
-/// D is the first derivative along an axis and W the convolution with a wavelet, whose time zero is
-/// at index size / 2. All ranks pass the same wavelet. Communication: that of convolve1d and
-/// first_derivative. PyLops: PoststackLinearModelling.
+/// Seismic traces of zero offset from the logarithm of the acoustic impedance: y = W D x, where D
+/// is the first derivative along an axis and W the convolution with a wavelet, whose time zero is
+/// at index size / 2. Reflection coefficients are half of D x: scale the wavelet to have them. All
+/// ranks pass the same wavelet. Communication: that of convolve1d and first_derivative. PyLops:
+/// PoststackLinearModelling.
 template <Scalar T>
 LinearOperator<T> poststack_modelling(const Layout& layout,
                                       std::type_identity_t<std::span<const T>> wavelet,
