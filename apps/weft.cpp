@@ -17,11 +17,7 @@ using namespace weft::app;
 
 using Maker = std::unique_ptr<Subcommand> (*)();
 constexpr Maker makers[] = {
-    make_demo,
-    make_info,
-    make_bench,
-    make_selftest,
-    make_sparse_bench,
+    make_demo, make_info, make_bench, make_selftest, make_sparse_bench,
 };
 
 struct Choice {

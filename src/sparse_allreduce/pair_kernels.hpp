@@ -60,7 +60,7 @@ template <class Device>
 void split_cyclic(Device device, PairTypes types, const void* pairs, Count count, int ranks,
                   index_t block, index_t* offsets, void* sorted);
 
-/// Adds to the residual those of `pairs` whose indices `kept`, sorted, does not have.
+/// Adds to the residual those of `pairs` whose indices `kept` does not have. Both are sorted.
 template <class Device>
 void return_others(Device device, PairTypes types, const void* pairs, Count count, const void* kept,
                    Count kept_count, void* residual);

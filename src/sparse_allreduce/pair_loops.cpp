@@ -93,6 +93,8 @@ void split_sorted_typed(Device device, const Pair* pairs, Count count, int ranks
   });
 }
 
+#if defined(__CUDACC__)
+
 template <class Pair, class Device>
 void return_others_typed(Device device, const Pair* from, Count count, const Pair* kept,
                          Count kept_count, typename Pair::Wide* to) {
@@ -103,6 +105,26 @@ void return_others_typed(Device device, const Pair* from, Count count, const Pai
     if (found == all || kept[found].at() != index) to[index] += from[i].number();
   });
 }
+
+#else
+
+/// Each thread walks along both lists: a search for every pair would take several times as long.
+template <class Pair, class Device>
+void return_others_typed(Device /*device*/, const Pair* from, index_t count, const Pair* kept,
+                         index_t kept_count, typename Pair::Wide* to) {
+  if (count == 0) return;
+  const int threads = detail::threads_for(count);
+  detail::share_rows(1, count, threads, [=](index_t, index_t begin, index_t end) {
+    index_t next = find_pair(kept, kept_count, from[begin].at());
+    for (index_t i = begin; i < end; ++i) {
+      const index_t index = from[i].at();
+      while (next < kept_count && kept[next].at() < index) ++next;
+      if (next == kept_count || kept[next].at() != index) to[index] += from[i].number();
+    }
+  });
+}
+
+#endif
 
 template <class Pair, class Device>
 void unpack_typed(Device device, const Pair* from, index_t count, const SelectedList& list) {
