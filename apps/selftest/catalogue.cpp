@@ -66,8 +66,9 @@ std::vector<CatalogueEntry> catalogue(const Layout& layout) {
   add("redistribute",
       redistribute<T>(layout, Layout::scatter(comm, shape, std::min(1, last)).on(layout.device())));
   add("reshape", reshape<T>(layout, Layout::scatter(comm, {shape.count()}).on(layout.device())));
-  add("relabel", relabel<T>(Layout::scatter(comm, {3, 2 * comm.size()}, 1).on(layout.device()),
-                            Layout::scatter(comm, {6 * comm.size()}).on(layout.device())));
+  const index_t ranks = comm.size();
+  add("relabel", relabel<T>(Layout::scatter(comm, {3, 2 * ranks}, 1).on(layout.device()),
+                            Layout::scatter(comm, {6 * ranks}).on(layout.device())));
   add("cast", cast<T>(layout));
   const bool on_host = layout.device().host_accessible();
   add("to_device", to_device<T>(layout, on_host ? Device::debug() : Device::cpu()));

@@ -42,11 +42,11 @@ void check_calls(const Comm& comm, const SparseOptions& sparse, const Case& at,
   Tensor result(at.n, at.dtype, comm.device());
   for (int call = 0; call < checked_calls; ++call) {
     Tensor gradient = small_gradient(comm, at, call);
-    std::vector<double> put_in = residual_of(reduce, at);
-    add_to(put_in, numbers_in(gradient.ref()));
+    std::vector<double> inputs = residual_of(reduce, at);
+    add_to(inputs, numbers_in(gradient.ref()));
     reduce.run(gradient.ref(), result.ref());
     const double error =
-        conservation_error(comm, put_in, numbers_in(result.ref()), residual_of(reduce, at));
+        conservation_error(comm, inputs, numbers_in(result.ref()), residual_of(reduce, at));
     failures.add_unless(
         error == 0, fmt::format("call {} loses or invents up to {} of an element", call, error));
     failures.add_unless(same_on_all_ranks(comm, bytes_of(result.ref())),

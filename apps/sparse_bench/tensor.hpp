@@ -36,7 +36,7 @@ double small_integer_at(int rank, int ranks, index_t step, index_t i);
 std::vector<std::byte> bytes_of(ConstBufferRef memory);
 /// Of a floating-point type.
 std::vector<double> numbers_in(ConstBufferRef memory);
-/// u32 or u64.
+/// Of u32, u64 or i64.
 std::vector<index_t> indices_in(ConstBufferRef memory);
 
 }  // namespace weft::sparse_bench

@@ -12,10 +12,17 @@
 namespace weft::sparse_bench {
 namespace {
 
+/// A number in memory of a device.
+index_t number_at(const index_t* at, Device device) {
+  return indices_in({at, 1, DType::i64, device}).front();
+}
+
 /// The indices that this rank selected in the last call, if no merge has replaced them since.
 std::vector<index_t> picked_indices(const detail::SparseContext& context) {
+  const kernels::Count size = context.picked.size();
+  const index_t count = size.exact == nullptr ? size.most : number_at(size.exact, context.device());
   return indices_in(
-      {context.picked.list.index, context.picked.count, DType::i64, context.device()});
+      {context.picked.list.index, std::min(count, size.most), DType::i64, context.device()});
 }
 
 /// How many of the indices are in the region of each rank.
@@ -41,8 +48,8 @@ index_t count_union(const detail::SparseContext& context, const std::vector<inde
   return std::accumulate(marks.begin(), marks.end(), index_t{0});
 }
 
-CallCounts counts_of(const detail::SparseContext& context, const std::vector<index_t>& result) {
-  const SparseReport& report = context.report;
+CallCounts counts_of(const detail::SparseContext& context, const SparseReport& report,
+                     const std::vector<index_t>& result) {
   CallCounts counts;
   counts.rank = context.comm.rank();
   counts.ranks = context.ranks();
@@ -70,8 +77,7 @@ double bytes_of(const Stats& stats, int ranks) {
 }
 
 /// The bytes of the words in a report.
-double bytes_of(const detail::SparseContext& context) {
-  const SparseReport& report = context.report;
+double bytes_of(const detail::SparseContext& context, const SparseReport& report) {
   const auto value = static_cast<double>(size_of(context.types.value));
   // An allreduce of gradient + residual is in the type of sums.
   const bool folds = context.options.algorithm == "auto";
@@ -89,8 +95,8 @@ double bytes_of(const detail::SparseContext& context) {
 
 /// Bytes per rank and call by which both may differ: fractions of words of allreduces, counts that
 /// are sent in the tree of gtopk, and slots, which are multiples of 16 bytes.
-double bytes_slack(const detail::SparseContext& context) {
-  return context.report.capacity > 0 ? 64.0 + 32.0 * context.ranks() : 64.0;
+double bytes_slack(const detail::SparseContext& context, const SparseReport& report) {
+  return report.capacity > 0 ? 64.0 + 32.0 * context.ranks() : 64.0;
 }
 
 class WordsRun {
@@ -101,20 +107,25 @@ class WordsRun {
         sparse_(sparse_options(options, at, comm.device())),
         engine_(comm, at.n, sparse_),
         gradient_(at.n, at.dtype, comm.device()),
-        put_in_(static_cast<std::size_t>(at.n)),
+        inputs_(static_cast<std::size_t>(at.n)),
         results_(static_cast<std::size_t>(at.n)) {}
 
   void call(index_t step) {
     gradient_.write([&](index_t i) { return gradient_at(comm_.rank(), step, at_.n, i); });
-    add_to(put_in_, numbers_in(gradient_.ref()));
+    add_to(inputs_, numbers_in(gradient_.ref()));
     const Stats before = comm_.stats();
     const SparseResult result = engine_.run_sparse(gradient_.ref());
     const Stats traffic = comm_.stats() - before;
-    const std::vector<index_t> indices = indices_in(result.indices);
-    const std::vector<double> values = numbers_in(result.values);
+    // In slots the host knows only how many pairs there may be.
+    const index_t pairs =
+        number_at(static_cast<const index_t*>(result.count.data), result.count.where);
+    const std::vector<index_t> indices = indices_in(result.indices.part(0, pairs));
+    const std::vector<double> values = numbers_in(result.values.part(0, pairs));
     for (std::size_t i = 0; i < indices.size(); ++i) {
       results_[static_cast<std::size_t>(indices[i])] += values[i];
     }
+    report_ = engine_.report();
+    engine_.save();  // brings the boundaries of regions to the host
     count(traffic, indices);
   }
 
@@ -124,7 +135,7 @@ class WordsRun {
     WordsRow row;
     row.at = at_;
     row.ranks = comm_.size();
-    row.ran = context.report.algorithm;
+    row.ran = report_.algorithm;
     row.words = comm_.allreduce(words_, ReduceOp::max) * per_call;
     row.formula = comm_.allreduce(formula_, ReduceOp::max) * per_call;
     row.is_bound = comm_.allreduce(is_bound_, ReduceOp::max) > 0;
@@ -136,12 +147,12 @@ class WordsRun {
     row.bytes = counted / comm_.size() * per_call;
     row.bytes_agree = std::abs(counted - reported) <= comm_.allreduce(slack_);
     if (context.selector != nullptr) {
-      row.selected = comm_.allreduce(selected_) / comm_.size() * per_call /
-                     static_cast<double>(context.report.k);
+      row.selected =
+          comm_.allreduce(selected_) / comm_.size() * per_call / static_cast<double>(report_.k);
     }
     if (imbalance_ > 0) row.imbalance = imbalance_ * per_call;
     if (conserves(at_.algorithm, at_.dtype)) {
-      row.conservation_error = conservation_error(comm_, put_in_, results_, residual());
+      row.conservation_error = conservation_error(comm_, inputs_, results_, residual());
     }
     row.scratch_per_element =
         static_cast<double>(SparseAllreduce::workspace_bytes(comm_.size(), at_.n, sparse_)) /
@@ -152,19 +163,18 @@ class WordsRun {
  private:
   void count(const Stats& traffic, const std::vector<index_t>& result) {
     const detail::SparseContext& context = engine_.context();
-    const SparseReport& report = context.report;
-    const CallCounts counts = counts_of(context, result);
-    const WordCount formula = words_by_formula(report.algorithm, counts);
-    if (!formula.admits(report.words())) ++mismatches_;
+    const CallCounts counts = counts_of(context, report_, result);
+    const WordCount formula = words_by_formula(report_.algorithm, counts);
+    if (!formula.admits(report_.words())) ++mismatches_;
     if (formula.is_bound) is_bound_ = 1;
-    words_ += static_cast<double>(report.words());
+    words_ += static_cast<double>(report_.words());
     formula_ += static_cast<double>(formula.words);
-    padding_ += static_cast<double>(report.padding_words);
-    header_ += static_cast<double>(report.header_words);
-    selected_ += static_cast<double>(report.selected);
+    padding_ += static_cast<double>(report_.padding_words);
+    header_ += static_cast<double>(report_.header_words);
+    selected_ += static_cast<double>(report_.selected);
     counted_bytes_ += bytes_of(traffic, comm_.size());
-    reported_bytes_ += bytes_of(context);
-    slack_ += bytes_slack(context);
+    reported_bytes_ += bytes_of(context, report_);
+    slack_ += bytes_slack(context, report_);
     if (counts.owned.empty()) return;
     const auto total = std::accumulate(counts.owned.begin(), counts.owned.end(), index_t{0});
     const auto most = *std::max_element(counts.owned.begin(), counts.owned.end());
@@ -186,8 +196,9 @@ class WordsRun {
   SparseOptions sparse_;
   detail::SparseEngine engine_;
   Tensor gradient_;
-  std::vector<double> put_in_;
+  std::vector<double> inputs_;
   std::vector<double> results_;
+  SparseReport report_;  // of the last call
   // of this rank, summed over the calls
   double words_ = 0;
   double formula_ = 0;

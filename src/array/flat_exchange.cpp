@@ -54,22 +54,22 @@ void add_flat_runs(const Box& region, const Index& shift, const Box& box, const 
     runs.push_back({0, 0, 1});
     return;
   }
-  // Axes after `last` are complete in the region, so that each run consists of all of them.
-  int last = ndim - 1;
-  while (last > 0 && region.shape[last] == shape[last]) --last;
-  const index_t length = region.shape.count(last, ndim);
+  // Axes after `inner` are complete in the region, so that each run consists of all of them.
+  int inner = ndim - 1;
+  while (inner > 0 && region.shape[inner] == shape[inner]) --inner;
+  const index_t length = region.shape.count(inner, ndim);
   const Index strides = strides_of(box.shape);
-  Index at = Index::filled(last, 0);
-  for (index_t row = region.shape.count(0, last); row > 0; --row) {
+  Index at = Index::filled(inner, 0);
+  for (index_t row = region.shape.count(0, inner); row > 0; --row) {
     Index number = region.offset;
     index_t position = 0;
     for (int axis = 0; axis < ndim; ++axis) {
-      const index_t inside = axis < last ? at[axis] : 0;
+      const index_t inside = axis < inner ? at[axis] : 0;
       position += strides[axis] * (region.offset[axis] - box.offset[axis] + inside);
       number[axis] += shift[axis] + inside;
     }
     runs.push_back({linear(shape, number), position, length});
-    for (int axis = last - 1; axis >= 0; --axis) {
+    for (int axis = inner - 1; axis >= 0; --axis) {
       if (++at[axis] < region.shape[axis]) break;
       at[axis] = 0;
     }

@@ -39,11 +39,11 @@ std::vector<detail::FlatRun> rolled_runs(const Layout& layout, int rank, int axi
 template <Scalar T>
 DistributedArray<T> roll(const ConstArrayView<T>& x, index_t shift, int axis) {
   const Layout& layout = x.layout();
+  detail::agree_on_plan("roll", {&layout}, dtype_of<T>,
+                        fmt::format("shift {} along axis {}", shift, axis));
   axis = normalize_axis(axis, layout.ndim(), "roll");
   const index_t n = std::max<index_t>(1, layout.shape()[axis]);
   shift = (shift % n + n) % n;
-  detail::agree_on_plan("roll", {&layout}, dtype_of<T>,
-                        fmt::format("shift {} along axis {}", shift, axis));
   DistributedArray<T> y(layout, uninitialized);
   detail::FlatExchange<T>(
       layout, layout, [&](int rank) { return rolled_runs(layout, rank, axis, shift); },

@@ -45,10 +45,14 @@ bool is_undistributed(const Layout& layout, int axis) {
   return true;
 }
 
-Layout gather_axis(const Layout& layout, int axis) {
+Layout gather_axis(const Layout& layout, int axis, std::span<const int> avoided) {
   const index_t extent = layout.shape()[axis];
-  const int other =
-      longest_axis(layout, [&](int candidate) { return is_undistributed(layout, candidate); });
+  const auto is_free = [&](int candidate) { return is_undistributed(layout, candidate); };
+  int other = longest_axis(layout, [&](int candidate) {
+    return is_free(candidate) &&
+           std::find(avoided.begin(), avoided.end(), candidate) == avoided.end();
+  });
+  if (other < 0) other = longest_axis(layout, is_free);
   if (other < 0 && layout.ndim() > 1 && !layout.is_within_groups()) {
     const int longest = longest_axis(layout, [&](int candidate) { return candidate != axis; });
     return Layout::scatter(layout.comm(), layout.shape(), longest).on(layout.device());

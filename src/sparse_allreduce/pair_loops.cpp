@@ -110,18 +110,21 @@ void return_others_typed(Device device, const Pair* from, Count count, const Pai
 
 /// Each thread walks along both lists: a search for every pair would take several times as long.
 template <class Pair, class Device>
-void return_others_typed(Device /*device*/, const Pair* from, index_t count, const Pair* kept,
-                         index_t kept_count, typename Pair::Wide* to) {
-  if (count == 0) return;
-  const int threads = detail::threads_for(count);
-  detail::share_rows(1, count, threads, [=](index_t, index_t begin, index_t end) {
-    index_t next = find_pair(kept, kept_count, from[begin].at());
-    for (index_t i = begin; i < end; ++i) {
-      const index_t index = from[i].at();
-      while (next < kept_count && kept[next].at() < index) ++next;
-      if (next == kept_count || kept[next].at() != index) to[index] += from[i].number();
-    }
-  });
+void return_others_typed(Device /*device*/, const Pair* from, Count count, const Pair* kept,
+                         Count kept_count, typename Pair::Wide* to) {
+  const index_t pairs = count.now();
+  const index_t all_kept = kept_count.now();
+  if (pairs == 0) return;
+  detail::share_rows(1, pairs, detail::threads_for(pairs),
+                     [=](index_t, index_t begin, index_t end) {
+                       index_t next = find_pair(kept, all_kept, from[begin].at());
+                       for (index_t i = begin; i < end; ++i) {
+                         const index_t index = from[i].at();
+                         while (next < all_kept && kept[next].at() < index) ++next;
+                         if (next == all_kept || kept[next].at() != index)
+                           to[index] += from[i].number();
+                       }
+                     });
 }
 
 #endif

@@ -69,14 +69,14 @@ void remember_threshold(SparseContext& context) {
 }
 
 /// Exact, and remembers the k-th magnitude.
-void select_and_remember(SparseContext& context) {
+void select_exact_and_remember_on_device(SparseContext& context) {
   select_exact_in_slots(context);
   remember_threshold(context);
   context.state.local_threshold = 0;  // there is one, on the device
   context.report.exact_local = true;
 }
 
-bool is_time_for_exact(const SparseContext& context) {
+bool is_exact_due_in_slots(const SparseContext& context) {
   return is_time(context, context.options.oktopk.local_period) || context.state.local_threshold < 0;
 }
 
@@ -118,7 +118,7 @@ void raise_short_list(SparseContext& context, index_t most) {
 }
 
 /// Raises the threshold while too many are selected; what no longer reaches it is put back.
-void raise_local_threshold(SparseContext& context) {
+void raise_threshold_on_device(SparseContext& context) {
   const OktopkConstants& c = context.options.oktopk;
   if (c.raise_steps == 0) return;
   const auto most = static_cast<index_t>(c.raise_above * static_cast<double>(context.k));
@@ -177,16 +177,16 @@ void select_exact_in_slots(SparseContext& context) {
 }
 
 void select_periodic_in_slots(SparseContext& context) {
-  if (is_time_for_exact(context)) return select_and_remember(context);
+  if (is_exact_due_in_slots(context)) return select_exact_and_remember_on_device(context);
   select_from_threshold(context);
 }
 
 void select_reused_in_slots(SparseContext& context) {
-  if (is_time_for_exact(context)) {
-    select_and_remember(context);
+  if (is_exact_due_in_slots(context)) {
+    select_exact_and_remember_on_device(context);
   } else {
     select_from_threshold(context);
-    raise_local_threshold(context);
+    raise_threshold_on_device(context);
   }
   const OktopkConstants& c = context.options.oktopk;
   const auto k = static_cast<double>(context.k);

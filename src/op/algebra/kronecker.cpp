@@ -8,6 +8,8 @@
 
 #include "array/plan_agreement.hpp"
 
+#include <fmt/core.h>
+
 namespace weft {
 namespace {
 
@@ -78,8 +80,6 @@ template <Scalar D, Scalar E, Scalar R>
 LinearOperator<D, R> kronecker(const LinearOperator<E, R>& a, const LinearOperator<D, E>& b,
                                const KroneckerOptions& options) {
   const Device device = a.domain().device();
-  check_factor(*a.node(), device);
-  check_factor(*b.node(), device);
   const auto matrices = [&](index_t rows, index_t columns) {
     const Shape shape{rows, columns};
     return (options.over ? Layout::scatter(*options.over, shape) : Layout::local(shape)).on(device);
@@ -89,16 +89,20 @@ LinearOperator<D, R> kronecker(const LinearOperator<E, R>& a, const LinearOperat
   const Layout domain = matrices(n, b.domain().count());
   const Layout between = matrices(n, columns);
   // Columns are the rows of the transposed matrix.
-  const Layout turned = matrices(columns, n);
+  const Layout transposed = matrices(columns, n);
   const Layout result = matrices(columns, a.range().count());
-  detail::agree_on_plan("kronecker", {&domain, &between, &result}, dtype_of<E>);
+  detail::agree_on_plan(
+      "kronecker", {&domain, &between, &result}, dtype_of<E>,
+      fmt::format("second factor from {} to {}", to_string(b.domain()), to_string(b.range())));
+  check_factor(*a.node(), device);
+  check_factor(*b.node(), device);
 
-  const auto rows = every_row(domain, between, b);
+  auto rows = every_row(domain, between, b);
   if constexpr (std::same_as<E, R>) {
     if (a.is_identity() && !options.over) return rows;
   }
-  return transpose_axes<R>(result, {1, 0}) * every_row(turned, result, a) *
-         transpose_axes<E>(between, {1, 0}, {.range = turned}) * rows;
+  return transpose_axes<R>(result, {1, 0}) * every_row(transposed, result, a) *
+         transpose_axes<E>(between, {1, 0}, {.range = transposed}) * rows;
 }
 
 #define INSTANTIATE(D, E, R)                                           \

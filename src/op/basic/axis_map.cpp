@@ -55,12 +55,13 @@ index_t elements_of(const std::vector<DirectedRun>& runs) {
 /// The runs that map y back to x, the last one first.
 std::vector<DirectedRun> reversed_runs(const std::vector<DirectedRun>& runs) {
   std::vector<DirectedRun> all;
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    if (run->step > 0) {
-      all.push_back({run->to, run->from, run->extent, 1});
+  for (std::size_t i = runs.size(); i > 0; --i) {
+    const DirectedRun& run = runs[i - 1];
+    if (run.step > 0) {
+      all.push_back({run.to, run.from, run.extent, 1});
     } else {
-      const index_t last = run->extent - 1;
-      all.push_back({run->to + last, run->from - last, run->extent, -1});
+      const index_t last = run.extent - 1;
+      all.push_back({run.to + last, run.from - last, run.extent, -1});
     }
   }
   return all;

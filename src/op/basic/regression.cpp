@@ -21,7 +21,7 @@ class Regression final : public OperatorNode<T> {
  public:
   Regression(const ConstArrayView<Real<T>>& t, int order)
       : OperatorNode<T>(fmt::format("regression of order {}", order),
-                        replicated_like(t.layout(), {order + 1}), t.layout()),
+                        replicated_like(t.layout(), {index_t{order} + 1}), t.layout()),
         t_(t),
         order_(order),
         is_distributed_(!t.layout().is_replicated() && detail::has_peers(t.layout().group_comm())),
@@ -65,7 +65,7 @@ class Regression final : public OperatorNode<T> {
 
   static constexpr int per_pass = kernels::moments_per_pass<KernelType<T>>;
 
-  index_t passes() const { return (order_ + per_pass) / per_pass; }
+  index_t passes() const { return (index_t{order_} + per_pass) / per_pass; }
   Cost cost_of(double passes) const {
     const auto elements = static_cast<double>(this->range().local_count());
     return {.flops = 2 * elements * order_ * (is_complex<T> ? 2 : 1),

@@ -33,8 +33,9 @@ void check_inner_products(const Layout& from, const Layout& to) {
   std::vector<Layout> leaves;
   append_leaves(from, leaves);
   append_leaves(to, leaves);
+  std::erase_if(leaves, [](const Layout& leaf) { return leaf.count() == 0; });
   for (const Layout& leaf : leaves) {
-    if (leaf.count() == 0 || count_elements_alike(leaves.front(), leaf)) continue;
+    if (count_elements_alike(leaves.front(), leaf)) continue;
     refuse(
         "relabel: from {} to {}: both must be replicated, or neither; if they are not, both must "
         "have the same groups of ranks",

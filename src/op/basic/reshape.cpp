@@ -1,6 +1,7 @@
 #include <weft/op/basic/reshape.hpp>
 
 #include <weft/array/reshape.hpp>
+#include <weft/core/error.hpp>
 #include <weft/op/basic/identity.hpp>
 
 #include "array/reshape_plan.hpp"
@@ -36,11 +37,22 @@ class Reshape final : public OperatorNode<T> {
   mutable detail::FlatExchange<T> adjoint_;
 };
 
+/// Each group of ranks has an array of its own: between other groups, the adjoint would have to add
+/// up or choose among arrays.
+void require_same_groups(const Layout& from, const Layout& to) {
+  for (int rank = 0; rank < from.comm().size(); ++rank) {
+    require(from.group(rank) == to.group(rank),
+            "reshape: from {} to {}: both must have the same groups of ranks", to_string(from),
+            to_string(to));
+  }
+}
+
 }  // namespace
 
 template <Scalar T>
 LinearOperator<T> reshape(const Layout& from, const Layout& to) {
   detail::agree_on_reshape(from, to, dtype_of<T>);
+  require_same_groups(from, to);
   if (from == to) return identity<T>(from);
   if (reshapes_in_place(from, to)) return make_operator<detail::SameMemory<T>>("reshape", from, to);
   return make_operator<Reshape<T>>(from, to);

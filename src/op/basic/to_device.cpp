@@ -6,6 +6,8 @@
 
 #include "op/scaling.hpp"
 
+#include <optional>
+
 namespace weft {
 namespace {
 
@@ -13,9 +15,7 @@ template <Scalar T>
 class ToDevice final : public OperatorNode<T> {
  public:
   ToDevice(const Layout& domain, const Layout& range)
-      : OperatorNode<T>(fmt::format("to {}", to_string(range.device())), domain, range),
-        domain_scratch_(domain, uninitialized),
-        range_scratch_(range, uninitialized) {}
+      : OperatorNode<T>(fmt::format("to {}", to_string(range.device())), domain, range) {}
 
   void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
     transfer(x, y, range_scratch_, update);
@@ -32,15 +32,20 @@ class ToDevice final : public OperatorNode<T> {
 
  private:
   static void transfer(const ConstArrayView<T>& from, const ArrayView<T>& to,
-                       const ArrayView<T>& scratch, Update<T> update) {
-    const ArrayView<T>& target = update.is_plain() ? to : scratch;
-    copy_bytes(target.data(), target.device(), from.data(), from.device(),
+                       std::optional<DistributedArray<T>>& scratch, Update<T> update) {
+    if (update.is_plain()) return copy_elements(from, to);
+    if (!scratch) scratch.emplace(to.layout(), uninitialized);
+    copy_elements(from, *scratch);
+    detail::apply_update<T>(*scratch, to, update);
+  }
+  static void copy_elements(const ConstArrayView<T>& from, const ArrayView<T>& to) {
+    copy_bytes(to.data(), to.device(), from.data(), from.device(),
                static_cast<std::size_t>(from.local_count()) * sizeof(T));
-    if (!update.is_plain()) detail::apply_update<T>(scratch, to, update);
   }
 
-  mutable DistributedArray<T> domain_scratch_;
-  mutable DistributedArray<T> range_scratch_;
+  // Taken by the first update that is not plain: products need none, and memory may be scarce.
+  mutable std::optional<DistributedArray<T>> domain_scratch_;
+  mutable std::optional<DistributedArray<T>> range_scratch_;
 };
 
 }  // namespace

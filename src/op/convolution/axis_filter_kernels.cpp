@@ -166,18 +166,22 @@ void sum_block(const FilterBlock<T>& block, const Segment<T> (&segments)[3], T* 
 struct FilterBlocks {
   index_t row;
   index_t rows;
-  index_t length;
   index_t strips;
+  index_t length;
 
   FilterBlocks(index_t n, index_t inner, bool row_by_row)
       : row(row_by_row || inner >= block_size ? inner : n * inner),
         rows(n * inner / row),
-        length(std::min(block_size, row)),
-        strips((row + length - 1) / length) {}
+        strips((row + block_size - 1) / block_size),
+        length(std::min(row, round_up((row + strips - 1) / strips))) {}
   index_t count() const { return rows * strips; }
   /// Block number `job`: its row, and where it begins in the row.
   index_t row_of(index_t job) const { return job % rows; }
   index_t begin_of(index_t job) const { return job / rows * length; }
+
+ private:
+  /// To whole cache lines of any type.
+  static index_t round_up(index_t elements) { return (elements + 15) / 16 * 16; }
 };
 
 /// The line of an outer index, and its ghost cells.
@@ -220,10 +224,10 @@ void filter_each(Cpu, index_t outer, index_t n, index_t inner, index_t taps, ind
     const Line<T> line(input, o, n, inner);
     const T* of_block = coefficients + (vary && !per_element ? row : 0);
     T* const target = y + o * n * inner + begin;
+    const FilterBlock<T> block{begin, end, inner, taps, first, of_block, vary ? n : 1, per_element};
+    if (!non_temporal) return sum_block<T>(block, line.segments, target, update);
     T values[block_size];
-    sum_block<T>({begin, end, inner, taps, first, of_block, vary ? n : 1, per_element},
-                 line.segments, non_temporal ? values : target, update);
-    if (!non_temporal) return;
+    sum_block<T>(block, line.segments, values, update);
     copy_non_temporal(values, end - begin, target);
     fence_non_temporal_stores();
   });

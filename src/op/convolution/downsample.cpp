@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr const char* who = "downsample";
+constexpr const char* downsample_name = "downsample";
 
 struct AxisStep {
   int axis;
@@ -21,15 +21,17 @@ struct AxisStep {
 };
 
 std::vector<AxisStep> checked_steps(const Layout& layout, const DownsampleOptions& options) {
-  const std::vector<int> axes = detail::distinct_axes(options.axes, layout.ndim(), who);
+  const std::vector<int> axes = detail::distinct_axes(options.axes, layout.ndim(), downsample_name);
   std::vector<AxisStep> steps;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const index_t factor = detail::value_for_axis(options.factors, i, axes.size(), "factors", who);
-    require(factor >= 1, "{}: factors must be at least 1, got {}", who, factor);
-    const double sigma = options.sigma.empty()
-                             ? 0.5 * static_cast<double>(factor - 1)
-                             : detail::value_for_axis(options.sigma, i, axes.size(), "sigma", who);
-    detail::check_gaussian(sigma, options.truncate, who);
+    const index_t factor =
+        detail::value_for_axis(options.factors, i, axes.size(), "factors", downsample_name);
+    require(factor >= 1, "{}: factors must be at least 1, got {}", downsample_name, factor);
+    const double sigma =
+        options.sigma.empty()
+            ? 0.5 * static_cast<double>(factor - 1)
+            : detail::value_for_axis(options.sigma, i, axes.size(), "sigma", downsample_name);
+    detail::check_gaussian(sigma, options.truncate, downsample_name);
     steps.push_back({axes[i], factor, sigma});
   }
   return steps;
@@ -39,7 +41,7 @@ std::vector<AxisStep> checked_steps(const Layout& layout, const DownsampleOption
 
 template <Scalar T>
 LinearOperator<T> downsample(const Layout& layout, const DownsampleOptions& options) {
-  detail::agree_on_plan(who, {&layout}, dtype_of<T>,
+  detail::agree_on_plan(downsample_name, {&layout}, dtype_of<T>,
                         fmt::format("factors [{}], sigma [{}], truncate {}, axes [{}]",
                                     fmt::join(options.factors, " "), fmt::join(options.sigma, " "),
                                     options.truncate, fmt::join(options.axes, " ")));

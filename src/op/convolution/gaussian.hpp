@@ -17,7 +17,7 @@ inline void check_gaussian(double sigma, double truncate, const char* who) {
           who, sigma);
   require(std::isfinite(truncate) && truncate > 0,
           "{}: truncate must be finite and positive, got {}", who, truncate);
-  require(sigma * truncate < 1e9, "{}: sigma {} with truncate {} gives a filter of too many taps",
+  require(sigma * truncate < 1e7, "{}: sigma {} with truncate {} gives a filter of too many taps",
           who, sigma, truncate);
 }
 

@@ -18,7 +18,7 @@ namespace weft::kernels {
 template <class T, class Update>
 class MovingSums {
   using R = RealOf<T>;
-  static constexpr index_t reals = sizeof(T) / sizeof(R);
+  static constexpr index_t reals = std::is_same_v<T, R> ? 1 : 2;
   static constexpr index_t line = line_bytes / index_t{sizeof(R)};
 
  public:

@@ -16,9 +16,9 @@ namespace {
 
 /// Filters at equally spaced positions, interpolated linearly in between.
 template <Scalar T>
-class FilterBank {
+class LineFilters {
  public:
-  FilterBank(const std::vector<std::vector<T>>& filters, const std::vector<index_t>& positions)
+  LineFilters(const std::vector<std::vector<T>>& filters, const std::vector<index_t>& positions)
       : filters_(filters),
         first_(positions.front()),
         step_(positions.size() > 1 ? positions[1] - positions[0] : 1),
@@ -47,7 +47,7 @@ class FilterBank {
 /// The matrix rows of this rank. A[i, m] is the element at lag i - m of the filter at m; the
 /// adjoint has conj(A[i, m]) in row m.
 template <Scalar T>
-detail::FilterRows<T> rows_of(const FilterBank<T>& bank, const Layout& layout, int axis,
+detail::FilterRows<T> rows_of(const LineFilters<T>& bank, const Layout& layout, int axis,
                               bool adjoint) {
   const index_t n = layout.shape()[axis];
   const index_t reach = std::min(bank.middle(), n - 1);
@@ -97,7 +97,7 @@ LinearOperator<T> non_stationary_convolve1d(const Layout& layout,
   }
   check_positions(positions, layout.shape()[axis]);
   if (layout.count() == 0) return identity<T>(layout);
-  const FilterBank<T> bank(filters, positions);
+  const LineFilters<T> bank(filters, positions);
   return detail::axis_filter<T>(fmt::format("non-stationary convolution along axis {}", axis),
                                 layout, axis, rows_of(bank, layout, axis, false),
                                 rows_of(bank, layout, axis, true));

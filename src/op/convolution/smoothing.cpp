@@ -22,11 +22,11 @@
 namespace weft {
 namespace {
 
-constexpr const char* who = "smoothing";
+constexpr const char* smoothing_name = "smoothing";
 
 /// The axes of the options, or the last `count` axes.
 std::vector<int> axes_of(const SmoothingOptions& options, std::size_t count, int ndim) {
-  if (!options.axes.empty()) return detail::distinct_axes(options.axes, ndim, who);
+  if (!options.axes.empty()) return detail::distinct_axes(options.axes, ndim, smoothing_name);
   std::vector<int> last;
   for (int axis = ndim - static_cast<int>(count); axis < ndim; ++axis) last.push_back(axis);
   return last;
@@ -100,18 +100,18 @@ LinearOperator<T> average_along(const Layout& layout, int axis, index_t length) 
 template <Scalar T>
 LinearOperator<T> smoothing(const Layout& layout, const std::vector<index_t>& lengths,
                             const SmoothingOptions& options) {
-  detail::agree_on_plan(who, {&layout}, dtype_of<T>,
+  detail::agree_on_plan(smoothing_name, {&layout}, dtype_of<T>,
                         fmt::format("lengths [{}], axes [{}]", fmt::join(lengths, ", "),
                                     fmt::join(options.axes, ", ")));
   require(!lengths.empty() && static_cast<int>(lengths.size()) <= layout.ndim(),
-          "{}: got {} lengths for an array of shape {}; pass one per axis to smooth along", who,
-          lengths.size(), to_string(layout.shape()));
+          "{}: got {} lengths for an array of shape {}; pass one per axis to smooth along",
+          smoothing_name, lengths.size(), to_string(layout.shape()));
   require(options.axes.empty() || options.axes.size() == lengths.size(),
-          "{}: got {} lengths for {} axes; pass one per axis", who, lengths.size(),
+          "{}: got {} lengths for {} axes; pass one per axis", smoothing_name, lengths.size(),
           options.axes.size());
   for (const index_t length : lengths) {
-    require(length > 0 && length % 2 == 1, "{}: lengths must be odd and positive, got {}", who,
-            length);
+    require(length > 0 && length % 2 == 1, "{}: lengths must be odd and positive, got {}",
+            smoothing_name, length);
   }
   const std::vector<int> axes = axes_of(options, lengths.size(), layout.ndim());
   LinearOperator<T> all = identity<T>(layout);

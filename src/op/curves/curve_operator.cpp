@@ -14,37 +14,51 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 namespace weft::detail {
 namespace {
 
-/// Entries of the table that one pass over columns computes on the fly.
+/// Entries of the table that one pass over columns or samples computes on the fly.
 constexpr index_t entries_per_pass = 1 << 18;
+
+struct Interval {
+  index_t first;
+  index_t count;
+};
 
 /// Positions of curves in the form that kernels read.
 template <class R>
 class Crossings {
  public:
-  Crossings(const Layout& range, index_t samples, CurveInterpolation interpolation)
+  Crossings(const Layout& range, CurveInterpolation interpolation)
       : nt_(range.shape()[range.ndim() - 1]),
-        samples_(samples),
         is_linear_(interpolation == CurveInterpolation::linear) {}
 
-  void resize(index_t columns) {
-    index.resize(static_cast<std::size_t>(Shape{columns, samples_}.count()));
+  void resize(index_t entries) {
+    index.resize(static_cast<std::size_t>(entries));
     if (is_linear_) weight.resize(index.size());
   }
-  /// Computes rows [0, columns) of the table for the columns from `first` on.
-  void fill(const CurvePosition& position, index_t first, index_t columns) {
+  /// Computes a table [columns.count, samples.count]. Rethrows what `position` throws.
+  void fill(const CurvePosition& position, Interval columns, Interval samples) {
+    std::exception_ptr failure;
+    std::once_flag has_failed;
     const auto fill_column = [&](index_t column) {
-      for (index_t s = 0; s < samples_; ++s) {
-        set(static_cast<std::size_t>(column * samples_ + s), position(s, first + column));
+      try {
+        for (index_t s = 0; s < samples.count; ++s) {
+          set(static_cast<std::size_t>(column * samples.count + s),
+              position(samples.first + s, columns.first + column));
+        }
+      } catch (...) {  // must not leave a parallel loop
+        std::call_once(has_failed, [&] { failure = std::current_exception(); });
       }
     };
-    share_jobs(columns, threads_for(columns * samples_), fill_column);
+    share_jobs(columns.count, threads_for(columns.count * samples.count), fill_column);
+    if (failure) std::rethrow_exception(failure);
   }
 
   std::vector<std::int32_t> index;
@@ -59,7 +73,6 @@ class Crossings {
   }
 
   index_t nt_;
-  index_t samples_;
   bool is_linear_;
 };
 
@@ -73,20 +86,22 @@ class CurveOperator final : public OperatorNode<T> {
         nt_(range.shape()[range.ndim() - 1]),
         columns_(nt_ == 0 ? 0 : range.local_count() / nt_),
         first_column_(first_column(range)),
-        crossings_(range, samples_, options.interpolation) {
+        crossings_(range, options.interpolation) {
     if (!range.is_replicated() && has_peers(range.group_comm())) {
       gathered_.emplace(domain, uninitialized);
     }
     if (options.on_the_fly) {
       position_ = position;
-      columns_per_pass_ = std::clamp<index_t>(entries_per_pass / std::max<index_t>(samples_, 1), 1,
-                                              std::max<index_t>(columns_, 1));
-      crossings_.resize(columns_per_pass_);
+      columns_per_pass_ = std::max<index_t>(1, entries_per_pass / std::max<index_t>(samples_, 1));
+      samples_per_pass_ = std::max<index_t>(1, entries_per_pass / std::max<index_t>(columns_, 1));
+      crossings_.resize(std::max(std::min(columns_per_pass_, columns_) * samples_,
+                                 columns_ * std::min(samples_per_pass_, samples_)));
       return;
     }
     columns_per_pass_ = columns_;
-    crossings_.resize(columns_);
-    crossings_.fill(position, first_column_, columns_);
+    samples_per_pass_ = samples_;
+    crossings_.resize(Shape{columns_, samples_}.count());
+    crossings_.fill(position, {first_column_, columns_}, {0, samples_});
     index_ = to_device<std::int32_t>(crossings_.index, range.device());
     weight_ = to_device<Real<T>>(crossings_.weight, range.device());
     crossings_.index = {};
@@ -94,13 +109,15 @@ class CurveOperator final : public OperatorNode<T> {
   }
 
   void forward(const ConstArrayView<T>& x, const ArrayView<T>& y, Update<T> update) const override {
-    for_each_pass([&](index_t first, const Table& table) {
+    for (index_t first = 0; first < columns_; first += columns_per_pass_) {
+      const Table table =
+          table_of({first, std::min(columns_per_pass_, columns_ - first)}, {0, samples_});
       dispatch(y.device(), [&](auto device) {
         kernels::scatter_along_curves(device, table, kernel_value(update.alpha),
                                       kernel_cast(x.data()), kernel_value(update.beta),
                                       kernel_cast(y.data() + first * nt_));
       });
-    });
+    }
   }
   void adjoint(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const override {
     if (!gathered_) return gather(y, x, update);
@@ -137,35 +154,35 @@ class CurveOperator final : public OperatorNode<T> {
   /// x = alpha (sums over this rank's columns) + beta x
   void gather(const ConstArrayView<T>& y, const ArrayView<T>& x, Update<T> update) const {
     if (columns_ == 0) return scale_or_clear(update.beta, x);
-    for_each_pass([&](index_t first, const Table& table) {
+    for (index_t first = 0; first < samples_; first += samples_per_pass_) {
+      const Table table =
+          table_of({0, columns_}, {first, std::min(samples_per_pass_, samples_ - first)});
       dispatch(x.device(), [&](auto device) {
-        kernels::gather_along_curves(
-            device, table, kernel_value(update.alpha), kernel_cast(y.data() + first * nt_),
-            kernel_value(first == 0 ? update.beta : T{1}), kernel_cast(x.data()));
+        kernels::gather_along_curves(device, table, kernel_value(update.alpha),
+                                     kernel_cast(y.data()), kernel_value(update.beta),
+                                     kernel_cast(x.data() + first));
       });
-    });
-  }
-  /// Calls run(first, table) with tables of consecutive columns; `first` is counted on this rank.
-  template <class F>
-  void for_each_pass(F run) const {
-    for (index_t first = 0; first < columns_; first += columns_per_pass_) {
-      const index_t columns = std::min(columns_per_pass_, columns_ - first);
-      Table table{columns, samples_, nt_, index_.data(), nullptr};
-      if (weight_.size() > 0) table.weight = weight_.data();
-      if (position_) {
-        crossings_.fill(position_, first_column_ + first, columns);
-        table.index = crossings_.index.data();
-        if (!crossings_.weight.empty()) table.weight = crossings_.weight.data();
-      }
-      run(first, table);
     }
+  }
+  /// The table of some columns of this rank and some samples: all of it, unless it is computed on
+  /// the fly.
+  Table table_of(Interval columns, Interval samples) const {
+    Table table{columns.count, samples.count, nt_, index_.data(), nullptr};
+    if (weight_.size() > 0) table.weight = weight_.data();
+    if (position_) {
+      crossings_.fill(position_, {first_column_ + columns.first, columns.count}, samples);
+      table.index = crossings_.index.data();
+      if (!crossings_.weight.empty()) table.weight = crossings_.weight.data();
+    }
+    return table;
   }
 
   index_t samples_;
   index_t nt_;
   index_t columns_;  // of this rank
   index_t first_column_;
-  index_t columns_per_pass_ = 0;
+  index_t columns_per_pass_ = 0;  // of forward
+  index_t samples_per_pass_ = 0;  // of the adjoint
   // The table, or what computes it on the fly.
   Buffer<std::int32_t> index_;
   Buffer<Real<T>> weight_;

@@ -47,7 +47,7 @@ template <Scalar T>
 LinearOperator<Spectrum<T>> phases(const Layout& spectrum, int axis,
                                    const std::vector<double>& frequencies,
                                    const std::vector<double>& shifts) {
-  if (shifts.size() > 1) return phases_per_trace<T>(spectrum, axis, frequencies, shifts);
+  if (shifts.size() != 1) return phases_per_trace<T>(spectrum, axis, frequencies, shifts);
   std::vector<Spectrum<T>> factors;
   for (const double frequency : frequencies) factors.push_back(phase<T>(frequency, shifts[0]));
   return diagonal<Spectrum<T>>(spectrum, factors, {.axis = axis});

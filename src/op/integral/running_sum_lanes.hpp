@@ -16,7 +16,7 @@ template <class T>
 struct ScanLanes {
   using Real = RealOf<T>;
   using Sum = SumOf<T>;
-  static constexpr index_t reals = sizeof(T) / sizeof(Real);
+  static constexpr index_t reals = std::is_same_v<T, Real> ? 1 : 2;
   static constexpr index_t width = 4 / reals;
 
   using Lanes [[gnu::vector_size(32)]] = double;

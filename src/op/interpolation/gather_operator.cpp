@@ -43,9 +43,9 @@ struct LineSide {
 template <Scalar T>
 class GatherPass {
  public:
-  GatherPass(const Comm& line, int place, const GatherMatrix& matrix, const LineSide& from,
+  GatherPass(Comm line, int place, const GatherMatrix& matrix, const LineSide& from,
              const LineSide& to, Device device)
-      : line_(line), from_(from), to_(to) {
+      : line_(std::move(line)), from_(from), to_(to) {
     const auto ranks = static_cast<int>(from.splits.size()) - 1;
     std::vector<index_t> foreign;  // positions that this rank receives, in ascending order
     std::vector<index_t> sent;

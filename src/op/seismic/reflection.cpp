@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-using Complex = std::complex<double>;
+using Amplitude = std::complex<double>;
 
 double radians(double degrees) { return degrees * std::numbers::pi / 180; }
 
@@ -31,10 +31,10 @@ void check_medium(const ElasticMedium& medium, const char* what, const char* who
 /// amplitudes decay away from the interface.
 struct Angles {
   double p;
-  Complex cos_i1;
-  Complex cos_j1;
-  Complex cos_i2;
-  Complex cos_j2;
+  Amplitude cos_i1;
+  Amplitude cos_j1;
+  Amplitude cos_i2;
+  Amplitude cos_j2;
 
   Angles(const ElasticMedium& upper, const ElasticMedium& lower, double theta)
       : p(std::sin(radians(theta)) / upper.vp),
@@ -44,8 +44,8 @@ struct Angles {
         cos_j2(cosine(lower.vs)) {}
 
  private:
-  Complex cosine(double velocity) const {
-    return std::sqrt(Complex(1 - p * p * velocity * velocity));
+  Amplitude cosine(double velocity) const {
+    return std::sqrt(Amplitude(1 - p * p * velocity * velocity));
   }
 };
 
@@ -60,7 +60,7 @@ void solve(ScatteringMatrix& a, ScatteringMatrix& b) {
     std::swap(b[k], b[pivot]);
     for (std::size_t row = 0; row < 4; ++row) {
       if (row == k) continue;
-      const Complex factor = a[row][k] / a[k][k];
+      const Amplitude factor = a[row][k] / a[k][k];
       for (std::size_t column = 0; column < 4; ++column) {
         a[row][column] -= factor * a[k][column];
         b[row][column] -= factor * b[k][column];
@@ -68,7 +68,7 @@ void solve(ScatteringMatrix& a, ScatteringMatrix& b) {
     }
   }
   for (std::size_t row = 0; row < 4; ++row) {
-    for (Complex& value : b[row]) value /= a[row][row];
+    for (Amplitude& value : b[row]) value /= a[row][row];
   }
 }
 
@@ -121,19 +121,19 @@ std::complex<double> approx_zoeppritz_pp(const ElasticMedium& upper, const Elast
   const double shear1 = 2 * upper.rho * upper.vs * upper.vs;
   const double shear2 = 2 * lower.rho * lower.vs * lower.vs;
   // The vertical slownesses.
-  const Complex ni1 = at.cos_i1 / upper.vp;
-  const Complex nj1 = at.cos_j1 / upper.vs;
-  const Complex ni2 = at.cos_i2 / lower.vp;
-  const Complex nj2 = at.cos_j2 / lower.vs;
+  const Amplitude ni1 = at.cos_i1 / upper.vp;
+  const Amplitude nj1 = at.cos_j1 / upper.vs;
+  const Amplitude ni2 = at.cos_i2 / lower.vp;
+  const Amplitude nj2 = at.cos_j2 / lower.vs;
   // The letters of Aki and Richards.
   const double a = (lower.rho - shear2 * p2) - (upper.rho - shear1 * p2);
   const double b = (lower.rho - shear2 * p2) + shear1 * p2;
   const double c = (upper.rho - shear1 * p2) + shear2 * p2;
   const double d = shear2 - shear1;
-  const Complex e = b * ni1 + c * ni2;
-  const Complex f = b * nj1 + c * nj2;
-  const Complex g = a - d * ni1 * nj2;
-  const Complex h = a - d * ni2 * nj1;
+  const Amplitude e = b * ni1 + c * ni2;
+  const Amplitude f = b * nj1 + c * nj2;
+  const Amplitude g = a - d * ni1 * nj2;
+  const Amplitude h = a - d * ni2 * nj1;
   return ((b * ni1 - c * ni2) * f - (a + d * ni1 * nj2) * h * p2) / (e * f + g * h * p2);
 }
 

@@ -42,8 +42,8 @@ class ChannelBank {
   template <int ins, int outs>
   void apply(index_t outer, index_t inner, const kernels::BankInput<K> (&inputs)[ins],
              const kernels::BankOutput<K> (&outputs)[outs]) const {
-    kernels::FilterBank<K, ins, outs> bank{outer, n_, inner, taps_, first_, coefficients_.data(),
-                                           {},    {}};
+    kernels::ChannelBankArguments<K, ins, outs> bank{
+        outer, n_, inner, taps_, first_, coefficients_.data(), {}, {}};
     for (int p = 0; p < ins; ++p) bank.inputs[p] = inputs[p];
     for (int q = 0; q < outs; ++q) bank.outputs[q] = outputs[q];
     dispatch(coefficients_.device(),

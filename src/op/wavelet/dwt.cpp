@@ -34,7 +34,9 @@ bool has_local(const Layout& layout, const Axes& axes) {
 Layout gather_axes(const Layout& layout, const Axes& axes) {
   Layout gathered = layout;
   for (const int axis : axes) {
-    if (!detail::is_undistributed(gathered, axis)) gathered = detail::gather_axis(gathered, axis);
+    if (!detail::is_undistributed(gathered, axis)) {
+      gathered = detail::gather_axis(gathered, axis, axes);
+    }
   }
   return has_local(gathered, axes) ? gathered : layout;
 }

@@ -18,7 +18,7 @@ WEFT_FUNCTION void update_output(const BankOutput<T>& output, index_t at, T sum)
 #if defined(__CUDACC__)
 
 template <class T, int ins, int outs>
-void sum_bank(Cuda device, const FilterBank<T, ins, outs>& bank) {
+void sum_bank(Cuda device, const ChannelBankArguments<T, ins, outs>& bank) {
   for_each(device, bank.outer, bank.n, bank.inner,
            [=] WEFT_KERNEL(index_t o, index_t k, index_t i) {
              T sums[outs] = {};
@@ -65,7 +65,7 @@ struct Sums {
 
 /// `count` elements of one row from element `begin` on, with neighbours read in place.
 template <class T, int ins, int outs>
-void sum_row(const FilterBank<T, ins, outs>& bank, index_t o, index_t k, index_t begin,
+void sum_row(const ChannelBankArguments<T, ins, outs>& bank, index_t o, index_t k, index_t begin,
              index_t count) {
   Sums<T, outs> sums;
   for (index_t s = 0; s < bank.taps; ++s) {
@@ -88,7 +88,8 @@ void sum_row(const FilterBank<T, ins, outs>& bank, index_t o, index_t k, index_t
 /// `count` short rows from row `begin` on. Their neighbours are copied, piece by piece where there
 /// are many taps, so that the rows of all elements of a sum are consecutive.
 template <class T, int ins, int outs>
-void sum_short_rows(const FilterBank<T, ins, outs>& bank, index_t o, index_t begin, index_t count) {
+void sum_short_rows(const ChannelBankArguments<T, ins, outs>& bank, index_t o, index_t begin,
+                    index_t count) {
   const index_t inner = bank.inner;
   Sums<T, outs> sums;
   T window[2 * block_size];
@@ -120,7 +121,7 @@ void sum_short_rows(const FilterBank<T, ins, outs>& bank, index_t o, index_t beg
 }
 
 template <class T, int ins, int outs>
-void sum_bank(Cpu, const FilterBank<T, ins, outs>& bank) {
+void sum_bank(Cpu, const ChannelBankArguments<T, ins, outs>& bank) {
   const int threads = detail::threads_for(bank.outer * bank.n * bank.inner * bank.taps);
   if (bank.inner >= short_row) {
     const index_t pieces = (bank.inner + block_size - 1) / block_size;
@@ -144,15 +145,15 @@ void sum_bank(Cpu, const FilterBank<T, ins, outs>& bank) {
 }  // namespace
 
 template <class Device, class T, int ins, int outs>
-void apply_filter_bank(Device device, const FilterBank<T, ins, outs>& bank) {
+void apply_filter_bank(Device device, const ChannelBankArguments<T, ins, outs>& bank) {
   if (bank.outer * bank.n * bank.inner == 0) return;
   sum_bank(device, bank);
 }
 
-#define INSTANTIATE(T)                                                           \
-  template void apply_filter_bank(WEFT_THIS_DEVICE, const FilterBank<T, 2, 2>&); \
-  template void apply_filter_bank(WEFT_THIS_DEVICE, const FilterBank<T, 1, 2>&); \
-  template void apply_filter_bank(WEFT_THIS_DEVICE, const FilterBank<T, 2, 1>&);
+#define INSTANTIATE(T)                                                                     \
+  template void apply_filter_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 2, 2>&); \
+  template void apply_filter_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 1, 2>&); \
+  template void apply_filter_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 2, 1>&);
 WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 

@@ -40,7 +40,7 @@ struct BankOutput {
 ///   coefficients[(q * ins + p) * taps + s] x[p][o, (k + s - first) mod n, i],
 /// where taps <= n and 0 <= first < taps. Outputs do not overlap inputs.
 template <class T, int ins, int outs>
-struct FilterBank {
+struct ChannelBankArguments {
   index_t outer;
   index_t n;
   index_t inner;
@@ -53,6 +53,6 @@ struct FilterBank {
 
 /// Instantiated for two inputs and outputs, and for one of either.
 template <class Device, class T, int ins, int outs>
-void apply_filter_bank(Device device, const FilterBank<T, ins, outs>& bank);
+void apply_filter_bank(Device device, const ChannelBankArguments<T, ins, outs>& bank);
 
 }  // namespace weft::kernels

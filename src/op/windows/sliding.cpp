@@ -237,7 +237,8 @@ std::vector<WindowsAlong> all_windows(const Layout& data, const LinearOperator<D
     total *= windows.back().total;
   }
   require(a.domain().comm().size() == 1 && a.range().comm().size() == 1 && !a.domain().is_stack() &&
-              !a.range().is_stack() && a.range().device() == data.device(),
+              !a.range().is_stack() && a.domain().device() == data.device() &&
+              a.range().device() == data.device(),
           "{}: the operator of a window must be on local layouts on {}, but {} is from {} to {}",
           who, to_string(data.device()), a.name(), to_string(a.domain()), to_string(a.range()));
   require(a.range().count() == window.count(),

@@ -104,6 +104,8 @@ TEST(Relabel, rejects_bad_arguments) {
         [&] { relabel<double>(layout, Layout::scatter(comm, {3 * ranks + 2}, 0, extents)); });
     expect_error<ArgumentError>(comm, {"relabel", "cpu", to_string(other_device())},
                                 [&] { relabel<double>(layout, layout.on(other_device())); });
+    const Layout with_empty_part = Layout::stack({Layout::replicated(comm, {0}), layout});
+    EXPECT_EQ(relabel<double>(with_empty_part, layout).range(), layout);
     if (ranks == 1) return;
     expect_error<ArgumentError>(comm, {"relabel", "replicated"}, [&] {
       relabel<double>(Layout::replicated(comm, {1, 3}), layout);

@@ -66,6 +66,15 @@ TEST(Reshape, rejects_bad_arguments) {
     expect_error<ArgumentError>(comm, {"reshape", "(4, 5) has 20", "(7, 3) has 21"}, [&] {
       reshape<double>(layout, Layout::scatter(comm, {7, 3}));
     });
+    if (comm.size() > 1) {
+      std::vector<int> alone;
+      for (int rank = 0; rank < comm.size(); ++rank) alone.push_back(rank);
+      const Layout groups = Layout::scatter(comm, {20}).within(alone);
+      expect_error<ArgumentError>(comm, {"reshape", "same groups"},
+                                  [&] { reshape<double>(layout, groups); });
+      expect_error<ArgumentError>(comm, {"reshape", "same groups"},
+                                  [&] { reshape<double>(groups, layout); });
+    }
     expect_error<ArgumentError>(comm, {"reshape", "cpu", to_string(other_device())}, [&] {
       reshape<double>(layout, Layout::scatter(comm, {20}).on(other_device()));
     });

@@ -50,6 +50,22 @@ TEST(Smoothing, matches_matrix_along_one_axis) {
   });
 }
 
+// Rows of several lanes, all divisions of long boxes into parts, and boxes for convolve1d.
+TEST(Smoothing, matches_matrix_for_long_boxes_and_wide_rows) {
+  on_ranks([](Comm comm) {
+    const Shape shape{40, 9};
+    for (const index_t length : {17, 31, 63, 65}) {
+      const auto expected = smoothing_matrix<double>(shape, {length}, {0});
+      const auto on_complex = smoothing_matrix<std::complex<float>>(shape, {length}, {0});
+      for (const Layout& layout : {Layout::scatter(comm, shape), Layout::scatter(comm, shape, 1)}) {
+        check_operator(smoothing<double>(layout, {length}, {.axes = {0}}), expected, 1e-14);
+        check_operator(smoothing<std::complex<float>>(layout, {length}, {.axes = {0}}), on_complex,
+                       1e-5);
+      }
+    }
+  });
+}
+
 TEST(Smoothing, matches_matrix_along_several_axes) {
   on_ranks([](Comm comm) {
     const Shape shape{4, 5, 3};

@@ -99,6 +99,8 @@ TEST(Shift, rejects_bad_arguments) {
     expect({"shift", "nfft 4", "5 elements", "axis 1"}, {.nfft = 4});
     expect({"shift", "3 shifts", "4 traces"}, {.shift = {1, 2, 3}});
     expect({"shift", "0 shifts"}, {.shift = {}});
+    const auto nothing = shift<double>(Layout::scatter(comm, {0, 5}), {.shift = {}});
+    EXPECT_EQ(nothing.range().count(), 0);
     expect({"shift", "finite", "nan"}, {.shift = {std::numeric_limits<double>::quiet_NaN()}});
     expect({"shift", "sampling", "got 0"}, {.sampling = 0});
     expect_error<ArgumentError>(comm, {"shift", "empty"}, [&] {

@@ -10,8 +10,8 @@ namespace weft {
 /// MemoizeOperator.
 ///
 /// Every application compares its input, and waits for the device to do so; on several ranks it
-/// costs one allreduce of a number. A must always return the same result for the same input.
-/// 1 <= max <= 63.
+/// costs one allreduce of a number among all ranks, also if A is within groups of ranks. A must
+/// always return the same result for the same input. 1 <= max <= 63.
 template <Scalar D, Scalar R>
 LinearOperator<D, R> memoize(const LinearOperator<D, R>& a, int max = 10);
 

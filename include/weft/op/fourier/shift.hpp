@@ -8,16 +8,15 @@
 namespace weft {
 
 struct ShiftOptions {
-  /// The shift in units of `sampling`'s unit, positive towards larger indices: one for all traces,
+  /// The shift in the unit of `sampling`, positive towards larger indices: one for all traces,
   /// or one per trace, in row-major order of the array without the axis.
   std::vector<double> shift = {0};
   /// The axis to shift along; a trace is a line along it.
   int axis = -1;
   /// Distance between samples along the axis.
   double sampling = 1;
-  /// Length of the Fourier transform, at least the extent of the axis, which is the default. What
-  /// is shifted out at one end of these samples comes in at the other: choose it larger to get
-  /// zeros.
+  /// Length of the Fourier transform, at least the extent of the axis, which is the default. The
+  /// shift is circular over these samples; choose it larger to shift in zeros.
   std::optional<index_t> nfft = {};
 };
 

@@ -28,9 +28,10 @@ struct InterpOptions {
 /// moves those outside the axis; here these are an error.
 ///
 /// The range has as many elements along the axis as there are positions; if the axis is
-/// distributed, they are distributed evenly. Communication along a distributed axis: one all_to_all
-/// of the samples that ranks read from others, or two all_to_alls of the whole array for
-/// cubic_spline, which solves arrays of one axis on one rank.
+/// distributed, they are distributed evenly, or, if there are n of them, as the samples are.
+/// Communication along a distributed axis: one all_to_all of the samples that ranks read from
+/// others, or two all_to_alls of the whole array for cubic_spline, which solves arrays of one axis
+/// on one rank.
 ///
 /// sinc takes memory and time in proportion to n times the number of positions.
 template <Scalar T>

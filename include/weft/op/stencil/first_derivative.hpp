@@ -23,8 +23,9 @@ struct FirstDerivativeOptions {
 ///   backward            y[i] = (x[i] - x[i-1]) / d
 ///   centered, order 3   y[i] = (x[i+1] - x[i-1]) / 2d
 ///   centered, order 5   y[i] = (x[i-2] - 8 x[i-1] + 8 x[i+1] - x[i+2]) / 12d
-///   centered, order 7   y[i] = (45 (x[i+1] - x[i-1]) - 9 (x[i+2] - x[i-2]) + x[i+3] - x[i-3]) /
-///   60d centered, order 9   y[i] = (672 (x[i+1] - x[i-1]) - 168 (x[i+2] - x[i-2])
+///   centered, order 7   y[i] = (45 (x[i+1] - x[i-1]) - 9 (x[i+2] - x[i-2])
+///                               + x[i+3] - x[i-3]) / 60d
+///   centered, order 9   y[i] = (672 (x[i+1] - x[i-1]) - 168 (x[i+2] - x[i-2])
 ///                               + 32 (x[i+3] - x[i-3]) - 3 (x[i+4] - x[i-4])) / 840d
 /// y[i] = 0 where the difference reaches beyond the array. With `edge`, a centered difference is
 /// replaced there by the first that fits of the centered ones of lower order, forward and backward.
