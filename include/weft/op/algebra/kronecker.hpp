@@ -14,8 +14,8 @@ struct KroneckerOptions {
 /// A ⊗ B on matrices: y = A X Bᵀ, where X has a row for every element of A's domain and a column
 /// for every element of B's. Applies B to the rows, then A to the columns. A and B are on local
 /// layouts, of one device; their arrays are taken in row-major order. Vectors of the product are
-/// matrices in row-major order; reshape() turns them into arrays of one axis, or of more. PyLops:
-/// Kronecker.
+/// matrices in row-major order; reshape() turns them into arrays of one axis, or of more. A factor
+/// is applied to one row after the other: threads share the work within a row. PyLops: Kronecker.
 ///
 /// By default the matrix is local. With `over`, the rows of X are distributed, and the columns of
 /// y: B is applied to each rank's rows, A to its columns, with one all_to_all in between. The
