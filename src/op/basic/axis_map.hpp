@@ -14,9 +14,9 @@ namespace weft::detail {
 
 using kernels::DirectedRun;
 
-/// The sum of runs of elements of x along an axis. Runs cover each element of y once. Those of its
-/// adjoint may cover elements of x more than once, the first run all of x if they do; then they are
-/// added. Communication: one all_to_all among the ranks along the axis if it is distributed.
+/// The sum of runs of elements of x along an axis. Runs cover each element of y once. Runs of the
+/// adjoint may overlap in x, where they are added; the first run then covers all of x.
+/// Communication: one all_to_all among the ranks along the axis if it is distributed.
 /// `is_permutation`: AᴴA = I.
 template <Scalar T>
 LinearOperator<T> axis_map(std::string name, const Layout& domain, const Layout& range, int axis,

@@ -9,7 +9,7 @@
 #include "array/plan_agreement.hpp"
 #include "core/option_checks.hpp"
 #include "op/convolution/axis_filter.hpp"
-#include "op/convolution/fast_length.hpp"
+#include "op/fourier/fast_length.hpp"
 #include "op/fourier/fourier_plan.hpp"
 #include "op/scaling.hpp"
 

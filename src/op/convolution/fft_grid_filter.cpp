@@ -5,8 +5,8 @@
 #include <weft/op/fourier/fft.hpp>
 
 #include "op/axis_layout.hpp"
-#include "op/convolution/fast_length.hpp"
 #include "op/convolution/grid_filter.hpp"
+#include "op/fourier/fast_length.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Filters at the nodes of a regular grid, interpolated in between: non_stationary_convolve2d.cpp,
-// non_stationary_convolve3d.cpp and non_stationary_filters.cpp.
+// Filters at the nodes of a regular grid, interpolated in between, for
+// non_stationary_convolve_nd.cpp and non_stationary_filters.cpp.
 
 #include <weft/array/axis_padding.hpp>
 #include <weft/array/layout.hpp>

@@ -26,7 +26,7 @@ using kernels::RowTerm;
 using kernels::SpectrumTerm;
 
 /// exp(-i pi a / b)
-Z turned(index_t a, index_t b) {
+Z unit_root(index_t a, index_t b) {
   return std::polar(1.0,
                     -std::numbers::pi * static_cast<double>(a % (2 * b)) / static_cast<double>(b));
 }
@@ -131,7 +131,7 @@ std::unique_ptr<CosinePlan<F>> type_2(Device device, const AxisExtents& extents,
     before.push_back({2 * m < n ? 2 * m : 2 * (n - m) - 1, F{1}});
   }
   for (index_t k = 0; k < n; ++k) {
-    const Z w = root(k == 0 ? 1 : 2, n) * turned(k, 2 * n);
+    const Z w = root(k == 0 ? 1 : 2, n) * unit_root(k, 2 * n);
     const bool mirrored = 2 * k > n;
     after.push_back({mirrored ? n - k : k, static_cast<F>(w.real()),
                      static_cast<F>(mirrored ? w.imag() : -w.imag())});
@@ -148,7 +148,7 @@ std::unique_ptr<CosinePlan<F>> type_3(Device device, const AxisExtents& extents,
   std::vector<SpectrumTerm<F>> before = {{0, 0, narrowed<F>(root(1, n)), {}}};
   std::vector<RowTerm<F>> after;
   for (index_t k = 1; k <= n / 2; ++k) {
-    const Z w = root(0.5, n) * std::conj(turned(k, 2 * n));
+    const Z w = root(0.5, n) * std::conj(unit_root(k, 2 * n));
     before.push_back({k, n - k, narrowed<F>(w), narrowed<F>(w * Z(0, -1))});
   }
   for (index_t j = 0; j < n; ++j) {
@@ -166,8 +166,8 @@ std::unique_ptr<CosinePlan<F>> type_4(Device device, const AxisExtents& extents,
   std::vector<SpectrumTerm<F>> before(static_cast<std::size_t>(2 * n));
   std::vector<ProjectionTerm<F>> after;
   for (index_t j = 0; j < n; ++j) {
-    before[static_cast<std::size_t>(j)] = {j, j, narrowed<F>(turned(j, 2 * n)), {}};
-    const Z w = root(2, n) * turned(2 * j + 1, 4 * n);
+    before[static_cast<std::size_t>(j)] = {j, j, narrowed<F>(unit_root(j, 2 * n)), {}};
+    const Z w = root(2, n) * unit_root(2 * j + 1, 4 * n);
     after.push_back({j, static_cast<F>(w.real()), static_cast<F>(-w.imag())});
   }
   return std::make_unique<RotatedPlan<F>>(device, extents, before, after, 2 * n, planning);

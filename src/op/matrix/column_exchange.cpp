@@ -29,7 +29,7 @@ template <Scalar T>
 ColumnExchange<T>::ColumnExchange(const Comm& comm, Device device,
                                   const std::vector<ElementRange>& parts,
                                   const std::vector<index_t>& ghosts)
-    : ghosts_(static_cast<index_t>(ghosts.size()), device), fetch_(comm), give_back_(comm) {
+    : ghosts_(static_cast<index_t>(ghosts.size()), device), fetch_(comm), adjoint_messages_(comm) {
   if (comm.size() == 1) return;
   std::vector<index_t> wanted = counts_by_owner(parts, ghosts);
   std::vector<index_t> requested(wanted.size());
@@ -39,7 +39,7 @@ ColumnExchange<T>::ColumnExchange(const Comm& comm, Device device,
   std::vector<index_t> places(static_cast<std::size_t>(outgoing.extent()));
   comm.all_to_all_v(ghosts, incoming, places, outgoing);
   for (index_t& place : places) place -= parts[static_cast<std::size_t>(comm.rank())].begin;
-  places_ = to_device<index_t>(places, device);
+  send_indices_ = to_device<index_t>(places, device);
   packed_ = Buffer<T>(outgoing.extent(), device);
   for (int peer = 0; peer < comm.size(); ++peer) {
     if (outgoing.count(peer) > 0) {
@@ -47,14 +47,14 @@ ColumnExchange<T>::ColumnExchange(const Comm& comm, Device device,
       const BufferRef elements =
           BufferRef(packed_).part(outgoing.offset(peer), outgoing.count(peer));
       fetch_.send(elements, peer);
-      give_back_.recv(elements, peer);
+      adjoint_messages_.recv(elements, peer);
     }
     if (incoming.count(peer) > 0) {
       ++adjoint_sends_;
       const BufferRef elements =
           BufferRef(ghosts_).part(incoming.offset(peer), incoming.count(peer));
       fetch_.recv(elements, peer);
-      give_back_.send(elements, peer);
+      adjoint_messages_.send(elements, peer);
     }
   }
 }
@@ -63,8 +63,8 @@ template <Scalar T>
 void ColumnExchange<T>::start(const T* x) {
   if (!has_messages()) return;
   dispatch(packed_.device(), [&](auto device) {
-    kernels::gather_elements(device, packed_.size(), std::as_const(places_).data(), kernel_cast(x),
-                             kernel_cast(packed_.data()));
+    kernels::gather_elements(device, packed_.size(), std::as_const(send_indices_).data(),
+                             kernel_cast(x), kernel_cast(packed_.data()));
   });
   fetch_.start();
 }
@@ -76,19 +76,19 @@ void ColumnExchange<T>::finish() {
 
 template <Scalar T>
 void ColumnExchange<T>::start_adjoint() {
-  if (has_messages()) give_back_.start();
+  if (has_messages()) adjoint_messages_.start();
 }
 
 template <Scalar T>
 void ColumnExchange<T>::finish_adjoint(T alpha, T* x) {
   if (!has_messages()) return;
-  give_back_.finish();
+  adjoint_messages_.finish();
   dispatch(packed_.device(), [&](auto device) {
     for (const Requested& elements : requested_) {
-      kernels::add_elements(device, elements.count, std::as_const(places_).data() + elements.first,
-                            kernel_value(alpha),
-                            kernel_cast(std::as_const(packed_).data() + elements.first),
-                            kernel_cast(x));
+      kernels::add_elements(
+          device, elements.count, std::as_const(send_indices_).data() + elements.first,
+          kernel_value(alpha), kernel_cast(std::as_const(packed_).data() + elements.first),
+          kernel_cast(x));
     }
   });
 }
@@ -96,7 +96,7 @@ void ColumnExchange<T>::finish_adjoint(T alpha, T* x) {
 template <Scalar T>
 void ColumnExchange<T>::abandon() noexcept {
   fetch_.abandon();
-  give_back_.abandon();
+  adjoint_messages_.abandon();
 }
 
 #define INSTANTIATE(T) template class ColumnExchange<T>;

@@ -35,7 +35,7 @@ class ColumnExchange {
  private:
   /// Elements of this rank that another needs.
   struct Requested {
-    index_t first;  // in places_ and packed_
+    index_t first;  // in send_indices_ and packed_
     index_t count;
   };
 
@@ -43,11 +43,11 @@ class ColumnExchange {
 
   Buffer<T> ghosts_;
   Buffer<T> packed_;
-  Buffer<index_t> places_;  // of the elements in this rank's part
+  Buffer<index_t> send_indices_;  // of the elements in this rank's part
   std::vector<Requested> requested_;
   int adjoint_sends_ = 0;
   MessageBatch fetch_;
-  MessageBatch give_back_;
+  MessageBatch adjoint_messages_;
 };
 
 }  // namespace weft::detail

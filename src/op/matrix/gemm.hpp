@@ -1,8 +1,7 @@
 #pragma once
 
 // Batched matrix products on a device. gemm.cpp divides them among threads; gemm_openblas.cpp or
-// gemm_loops.cpp computes a block on the CPU, cuda/gemm.cpp everything on a GPU. Used by
-// matrix_mult.cpp, summa.cpp and integral/fredholm1.cpp.
+// gemm_loops.cpp computes a block on the CPU, cuda/gemm.cpp everything on a GPU.
 
 #include <weft/core/device.hpp>
 #include <weft/core/scalars.hpp>

@@ -5,6 +5,7 @@
 #include <weft/op/basic/diagonal.hpp>
 #include <weft/op/fourier/fft.hpp>
 
+#include "op/fourier/fast_length.hpp"
 #include "op/radon/phase_sum.hpp"
 
 #include <algorithm>
@@ -31,18 +32,6 @@ DistributedArray<C> chirps(const Layout& layout, int axis, double turns, F posit
     return chirp<C>(turns * static_cast<double>(at[last]), position(at[axis]));
   });
   return values;
-}
-
-/// The next length with prime factors 2 and 3, for which FFTs are fast.
-index_t fast_length(index_t n) {
-  const auto is_smooth = [](index_t number) {
-    for (const index_t prime : {2, 3}) {
-      while (number % prime == 0) number /= prime;
-    }
-    return number == 1;
-  };
-  while (!is_smooth(n)) ++n;
-  return n;
 }
 
 }  // namespace

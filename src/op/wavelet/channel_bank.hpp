@@ -6,7 +6,7 @@
 #include <weft/core/scalars.hpp>
 #include <weft/kernel/dispatch.hpp>
 
-#include "op/wavelet/filter_bank_kernels.hpp"
+#include "op/wavelet/channel_bank_kernels.hpp"
 #include "op/wavelet/filters.hpp"
 
 #include <vector>
@@ -28,7 +28,7 @@ std::vector<BankTerm> stationary_bank(const WaveletFilters& filters);
 /// The terms of the transposed matrix.
 std::vector<BankTerm> transposed(std::vector<BankTerm> terms);
 
-/// Coefficients for lines of n rows, as apply_filter_bank expects them.
+/// Coefficients for lines of n rows, as apply_channel_bank expects them.
 template <Scalar T>
 class ChannelBank {
   using K = KernelType<T>;
@@ -47,7 +47,7 @@ class ChannelBank {
     for (int p = 0; p < ins; ++p) bank.inputs[p] = inputs[p];
     for (int q = 0; q < outs; ++q) bank.outputs[q] = outputs[q];
     dispatch(coefficients_.device(),
-             [&](auto device) { kernels::apply_filter_bank(device, bank); });
+             [&](auto device) { kernels::apply_channel_bank(device, bank); });
   }
 
  private:

@@ -39,23 +39,23 @@ class Sliding final : public OperatorNode<D, R> {
         scalings_(detail::scalings_of(plan_, options.scalings)),
         local_(plan_, options.taper),
         windows_(local_.count(), plan_.data().device()),
-        to_owners_(plan_.data().comm()),
-        to_windows_(plan_.data().comm()) {
+        forward_messages_(plan_.data().comm()),
+        adjoint_messages_(plan_.data().comm()) {
     const auto buffers_for = [&](const std::vector<WindowSlab>& slabs) {
       std::vector<Buffer<R>> buffers;
       for (const WindowSlab& slab : slabs)
         buffers.emplace_back(shape_of(slab).count(), plan_.data().device());
       return buffers;
     };
-    borrowed_ = buffers_for(plan_.borrowed());
-    lent_ = buffers_for(plan_.lent());
-    for (std::size_t i = 0; i < borrowed_.size(); ++i) {
-      to_owners_.send(borrowed_[i], plan_.borrowed()[i].peer);
-      to_windows_.recv(borrowed_[i], plan_.borrowed()[i].peer);
+    ghost_slabs_ = buffers_for(plan_.ghost_slabs());
+    shared_slabs_ = buffers_for(plan_.shared_slabs());
+    for (std::size_t i = 0; i < ghost_slabs_.size(); ++i) {
+      forward_messages_.send(ghost_slabs_[i], plan_.ghost_slabs()[i].peer);
+      adjoint_messages_.recv(ghost_slabs_[i], plan_.ghost_slabs()[i].peer);
     }
-    for (std::size_t i = 0; i < lent_.size(); ++i) {
-      to_owners_.recv(lent_[i], plan_.lent()[i].peer);
-      to_windows_.send(lent_[i], plan_.lent()[i].peer);
+    for (std::size_t i = 0; i < shared_slabs_.size(); ++i) {
+      forward_messages_.recv(shared_slabs_[i], plan_.shared_slabs()[i].peer);
+      adjoint_messages_.send(shared_slabs_[i], plan_.shared_slabs()[i].peer);
     }
   }
 
@@ -65,25 +65,25 @@ class Sliding final : public OperatorNode<D, R> {
       a_.forward({a_.domain(), x.data() + static_cast<index_t>(i) * count, count}, window(i),
                  {R(static_cast<Real<R>>(scalings_[i]))});
     }
-    for (std::size_t i = 0; i < borrowed_.size(); ++i) {
-      const WindowSlab& slab = plan_.borrowed()[i];
-      add_windows(borrowed_[i].data(), shape_of(slab), slab.positions.begin, {});
+    for (std::size_t i = 0; i < ghost_slabs_.size(); ++i) {
+      const WindowSlab& slab = plan_.ghost_slabs()[i];
+      add_windows(ghost_slabs_[i].data(), shape_of(slab), slab.positions.begin, {});
     }
-    const detail::OnError guard([this] { to_owners_.abandon(); });
-    if (has_messages()) to_owners_.start();
+    const detail::OnError guard([this] { forward_messages_.abandon(); });
+    if (has_messages()) forward_messages_.start();
     add_windows(y.data(), y.local_shape(), first_position(), update);
-    if (has_messages()) to_owners_.finish();
-    for (std::size_t i = 0; i < lent_.size(); ++i) add_lent(i, update.alpha, y);
+    if (has_messages()) forward_messages_.finish();
+    for (std::size_t i = 0; i < shared_slabs_.size(); ++i) add_to_shared_slab(i, update.alpha, y);
   }
   void adjoint(const ConstArrayView<R>& y, const ArrayView<D>& x, Update<D> update) const override {
-    for (std::size_t i = 0; i < lent_.size(); ++i) pack_lent(i, y);
-    const detail::OnError guard([this] { to_windows_.abandon(); });
-    if (has_messages()) to_windows_.start();
+    for (std::size_t i = 0; i < shared_slabs_.size(); ++i) pack_shared_slab(i, y);
+    const detail::OnError guard([this] { adjoint_messages_.abandon(); });
+    if (has_messages()) adjoint_messages_.start();
     extract(y.data(), y.local_shape(), first_position());
-    if (has_messages()) to_windows_.finish();
-    for (std::size_t i = 0; i < borrowed_.size(); ++i) {
-      const WindowSlab& slab = plan_.borrowed()[i];
-      extract(std::as_const(borrowed_[i]).data(), shape_of(slab), slab.positions.begin);
+    if (has_messages()) adjoint_messages_.finish();
+    for (std::size_t i = 0; i < ghost_slabs_.size(); ++i) {
+      const WindowSlab& slab = plan_.ghost_slabs()[i];
+      extract(std::as_const(ghost_slabs_[i]).data(), shape_of(slab), slab.positions.begin);
     }
     const index_t count = a_.domain().count();
     for (std::size_t i = 0; i < scalings_.size(); ++i) {
@@ -92,9 +92,9 @@ class Sliding final : public OperatorNode<D, R> {
     }
   }
   std::vector<const AnyOperatorNode*> children() const override { return {a_.node().get()}; }
-  Cost cost() const override { return cost_with(a_.cost(), to_double(borrowed_.size())); }
+  Cost cost() const override { return cost_with(a_.cost(), to_double(ghost_slabs_.size())); }
   Cost adjoint_cost() const override {
-    return cost_with(a_.adjoint_cost(), to_double(lent_.size()));
+    return cost_with(a_.adjoint_cost(), to_double(shared_slabs_.size()));
   }
 
  private:
@@ -107,7 +107,7 @@ class Sliding final : public OperatorNode<D, R> {
             .messages = messages};
   }
 
-  bool has_messages() const { return !borrowed_.empty() || !lent_.empty(); }
+  bool has_messages() const { return !ghost_slabs_.empty() || !shared_slabs_.empty(); }
   ArrayView<R> window(std::size_t i) const {
     const index_t count = local_.window_count();
     return {a_.range(), windows_.data() + static_cast<index_t>(i) * count, count};
@@ -138,28 +138,28 @@ class Sliding final : public OperatorNode<D, R> {
       kernels::extract_windows(device, local_.grid(), box, kernel_cast(windows_.data()));
     });
   }
-  /// The offset of a lent slab in this rank's part.
+  /// The offset of a shared_slabs slab in this rank's part.
   index_t offset_of(const WindowSlab& slab, const Shape& local) const {
     return (slab.positions.begin - first_position()) *
            detail::strides_of(local)[distributed_axis()];
   }
-  void add_lent(std::size_t i, R alpha, const ArrayView<R>& y) const {
-    const WindowSlab& slab = plan_.lent()[i];
+  void add_to_shared_slab(std::size_t i, R alpha, const ArrayView<R>& y) const {
+    const WindowSlab& slab = plan_.shared_slabs()[i];
     const Shape shape = shape_of(slab);
     dispatch(y.device(), [&](auto device) {
       kernels::axpby_box(device, shape, kernel_value(alpha),
-                         kernel_cast(std::as_const(lent_[i]).data()), detail::strides_of(shape),
-                         kernel_value(R{1}),
+                         kernel_cast(std::as_const(shared_slabs_[i]).data()),
+                         detail::strides_of(shape), kernel_value(R{1}),
                          kernel_cast(y.data() + offset_of(slab, y.local_shape())),
                          detail::strides_of(y.local_shape()));
     });
   }
-  void pack_lent(std::size_t i, const ConstArrayView<R>& y) const {
-    const WindowSlab& slab = plan_.lent()[i];
+  void pack_shared_slab(std::size_t i, const ConstArrayView<R>& y) const {
+    const WindowSlab& slab = plan_.shared_slabs()[i];
     const Shape shape = shape_of(slab);
     dispatch(y.device(), [&](auto device) {
       kernels::copy_box(device, shape, kernel_cast(y.data() + offset_of(slab, y.local_shape())),
-                        detail::strides_of(y.local_shape()), kernel_cast(lent_[i].data()),
+                        detail::strides_of(y.local_shape()), kernel_cast(shared_slabs_[i].data()),
                         detail::strides_of(shape));
     });
   }
@@ -169,10 +169,10 @@ class Sliding final : public OperatorNode<D, R> {
   std::vector<double> scalings_;
   LocalWindows<R> local_;
   mutable Buffer<R> windows_;
-  mutable std::vector<Buffer<R>> borrowed_;
-  mutable std::vector<Buffer<R>> lent_;
-  mutable MessageBatch to_owners_;   // forward
-  mutable MessageBatch to_windows_;  // adjoint
+  mutable std::vector<Buffer<R>> ghost_slabs_;
+  mutable std::vector<Buffer<R>> shared_slabs_;
+  mutable MessageBatch forward_messages_;  // forward
+  mutable MessageBatch adjoint_messages_;  // adjoint
 };
 
 /// What ranks compare: each has its own copy of the arguments.

@@ -89,8 +89,8 @@ void WindowPlan::find_slabs() {
     const Interval theirs = intersect(covered(rank), part(peer));
     const Interval ours = intersect(part(rank), covered(peer));
     if (data_.shape().without(along().axis).count() == 0) continue;
-    if (theirs.length() > 0) borrowed_.push_back({peer, theirs});
-    if (ours.length() > 0) lent_.push_back({peer, ours});
+    if (theirs.length() > 0) ghost_slabs_.push_back({peer, theirs});
+    if (ours.length() > 0) shared_slabs_.push_back({peer, ours});
   }
 }
 

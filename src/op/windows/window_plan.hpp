@@ -45,9 +45,9 @@ class WindowPlan {
   /// This rank's windows along an entry of windows().
   Interval mine(int entry) const;
   /// Elements of this rank's windows that other ranks have, by rank.
-  const std::vector<WindowSlab>& borrowed() const { return borrowed_; }
+  const std::vector<WindowSlab>& ghost_slabs() const { return ghost_slabs_; }
   /// This rank's elements in windows of other ranks, by rank.
-  const std::vector<WindowSlab>& lent() const { return lent_; }
+  const std::vector<WindowSlab>& shared_slabs() const { return shared_slabs_; }
 
  private:
   int find_distributed(const char* who) const;
@@ -63,8 +63,8 @@ class WindowPlan {
   std::vector<WindowsAlong> windows_;
   int distributed_;
   Layout domain_;
-  std::vector<WindowSlab> borrowed_;
-  std::vector<WindowSlab> lent_;
+  std::vector<WindowSlab> ghost_slabs_;
+  std::vector<WindowSlab> shared_slabs_;
 };
 
 }  // namespace weft::detail

@@ -21,11 +21,6 @@ Expected<T> product_of(const Expected<T>& a, const Expected<T>& b) {
           }};
 }
 
-template <class T>
-Expected<T> identity_matrix(index_t n) {
-  return {n, n, [](index_t i, index_t j) { return i == j ? T{1} : T{}; }};
-}
-
 struct Case {
   Shape a_domain;
   Shape a_range;

@@ -4,14 +4,6 @@
 #include <weft/op/basic/redistribute.hpp>
 
 namespace weft::test {
-namespace {
-
-template <class T>
-Expected<T> identity_matrix(index_t n) {
-  return {n, n, [](index_t i, index_t j) { return i == j ? T{1} : T{}; }};
-}
-
-}  // namespace
 
 TEST(Redistribute, is_unitary) {
   on_ranks([](Comm comm) {

@@ -7,11 +7,6 @@
 namespace weft::test {
 namespace {
 
-template <class T>
-Expected<T> identity_matrix(index_t n) {
-  return {n, n, [](index_t i, index_t j) { return i == j ? T{1} : T{}; }};
-}
-
 /// The layout within the groups of ranks of another.
 Layout within_groups_of(const Layout& other, const Layout& layout) {
   std::vector<int> groups;

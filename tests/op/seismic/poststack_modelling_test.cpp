@@ -12,7 +12,7 @@ TEST(PoststackModelling, matches_matrix_in_any_layout) {
     for_each_scalar([&](auto example) {
       using T = decltype(example);
       const Shape shape{7, 3};
-      // Multiples of 4, so that results are whole numbers.
+      // Even numbers, so that results are whole numbers.
       const std::vector<T> wavelet = {T(4), T(-8), T(12), T(8), T(-4)};
       for (const auto kind : {DerivativeKind::centered, DerivativeKind::forward}) {
         const Expected<T> expected(21, 21, [&](index_t row, index_t column) {

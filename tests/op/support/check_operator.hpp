@@ -35,6 +35,12 @@ struct Expected {
   std::vector<R> on_imag;
 };
 
+/// The matrix of an identity.
+template <Scalar T>
+Expected<T> identity_matrix(index_t n) {
+  return {n, n, [](index_t i, index_t j) { return i == j ? T{1} : T{}; }};
+}
+
 /// Checks forward, adjoint and adjoint(A) with various alpha and beta; that outputs are not read if
 /// beta = 0, and inputs not written; and the dot test. The tolerance is relative to the largest
 /// element; 0 means bitwise equality.

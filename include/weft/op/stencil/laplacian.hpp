@@ -17,6 +17,7 @@ struct LaplacianOptions {
   /// As in SecondDerivativeOptions.
   bool edge = false;
   DerivativeKind kind = DerivativeKind::centered;
+  /// Points of a centered difference: 3 or 5.
   int order = 3;
 };
 

@@ -3,21 +3,10 @@
 // Circulant filter banks: all channels of all levels of wavelet transforms, and their transposes.
 
 #include <weft/core/shape.hpp>
-#include <weft/kernel/complex.hpp>
+
+#include "kernel/kernel_scalars.hpp"
 
 namespace weft::kernels {
-
-/// The real type of T, which coefficients have.
-template <class T>
-struct CoefficientOf {
-  using type = T;
-};
-template <class R>
-struct CoefficientOf<Complex<R>> {
-  using type = R;
-};
-template <class T>
-using Coefficient = typename CoefficientOf<T>::type;
 
 /// Elements [o, k, i] at x[o * outer_stride + k * row_stride + i].
 template <class T>
@@ -46,13 +35,13 @@ struct ChannelBankArguments {
   index_t inner;
   index_t taps;
   index_t first;
-  const Coefficient<T>* coefficients;
+  const RealOf<T>* coefficients;
   BankInput<T> inputs[ins];
   BankOutput<T> outputs[outs];
 };
 
 /// Instantiated for two inputs and outputs, and for one of either.
 template <class Device, class T, int ins, int outs>
-void apply_filter_bank(Device device, const ChannelBankArguments<T, ins, outs>& bank);
+void apply_channel_bank(Device device, const ChannelBankArguments<T, ins, outs>& bank);
 
 }  // namespace weft::kernels

@@ -1,4 +1,4 @@
-#include "op/wavelet/filter_bank_kernels.hpp"
+#include "op/wavelet/channel_bank_kernels.hpp"
 
 #include <weft/kernel/for_each.hpp>
 
@@ -53,9 +53,9 @@ struct Sums {
   T of[outs][block_size] = {};
 
   /// Adds coefficient[q * stride] x[j] to the sum j of each output q.
-  void add(index_t count, const T* x, const Coefficient<T>* coefficients, index_t stride) {
+  void add(index_t count, const T* x, const RealOf<T>* coefficients, index_t stride) {
     for (int q = 0; q < outs; ++q) {
-      const Coefficient<T> coefficient = coefficients[q * stride];
+      const RealOf<T> coefficient = coefficients[q * stride];
       T* sums = of[q];
 #pragma omp simd
       for (index_t j = 0; j < count; ++j) sums[j] += coefficient * x[j];
@@ -145,15 +145,15 @@ void sum_bank(Cpu, const ChannelBankArguments<T, ins, outs>& bank) {
 }  // namespace
 
 template <class Device, class T, int ins, int outs>
-void apply_filter_bank(Device device, const ChannelBankArguments<T, ins, outs>& bank) {
+void apply_channel_bank(Device device, const ChannelBankArguments<T, ins, outs>& bank) {
   if (bank.outer * bank.n * bank.inner == 0) return;
   sum_bank(device, bank);
 }
 
-#define INSTANTIATE(T)                                                                     \
-  template void apply_filter_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 2, 2>&); \
-  template void apply_filter_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 1, 2>&); \
-  template void apply_filter_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 2, 1>&);
+#define INSTANTIATE(T)                                                                      \
+  template void apply_channel_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 2, 2>&); \
+  template void apply_channel_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 1, 2>&); \
+  template void apply_channel_bank(WEFT_THIS_DEVICE, const ChannelBankArguments<T, 2, 1>&);
 WEFT_FOR_EACH_KERNEL_SCALAR(INSTANTIATE)
 #undef INSTANTIATE
 
