@@ -31,7 +31,7 @@ std::int64_t whole(index_t i) { return (i * 7919) % 1000 - 300; }
 /// A number whose sums depend on their order.
 double rough(index_t i) { return std::sin(static_cast<double>(i)) * std::pow(10.0, i % 17); }
 
-const auto add = [](auto a, auto b) { return a + b; };
+const auto plus = [](auto a, auto b) { return a + b; };
 
 template <class A>
 bool same_bits(const A& a, const A& b) {
@@ -46,9 +46,9 @@ TEST(Reduce, adds_integers_exactly) {
     for (const index_t n : sizes) {
       std::int64_t expected = 0;
       for (index_t i = 0; i < n; ++i) expected += whole(i);
-      EXPECT_EQ(reduce(Cpu{}, n, std::int64_t{0}, whole, add), expected) << n;
+      EXPECT_EQ(reduce(Cpu{}, n, std::int64_t{0}, whole, plus), expected) << n;
       const double sum = reduce(
-          Cpu{}, n, 0.0, [](index_t i) { return static_cast<double>(whole(i)); }, add);
+          Cpu{}, n, 0.0, [](index_t i) { return static_cast<double>(whole(i)); }, plus);
       EXPECT_EQ(sum, static_cast<double>(expected)) << n;
     }
   }
@@ -67,7 +67,7 @@ TEST(Reduce, takes_arrays) {
     }
     double sum = -1;
     reduce_into(
-        Cpu{}, n, 0.0, [](double a, double b) { return a * b; }, add, &sum, x.data(), y.data());
+        Cpu{}, n, 0.0, [](double a, double b) { return a * b; }, plus, &sum, x.data(), y.data());
     EXPECT_EQ(sum, expected) << n;
   }
 }
@@ -86,7 +86,7 @@ TEST(Reduce, changes_several_arrays) {
           z_i *= x_i;
           return y_i - z_i;
         },
-        add, &sum, x.data());
+        plus, &sum, x.data());
     double expected = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       EXPECT_EQ(y[i], 1 + x[i]);
@@ -118,7 +118,7 @@ TEST(Reduce, finds_minimum_and_maximum) {
 }
 
 TEST(Reduce, of_nothing_is_the_identity) {
-  EXPECT_EQ(reduce(Cpu{}, 0, 0.0, rough, add), 0.0);
+  EXPECT_EQ(reduce(Cpu{}, 0, 0.0, rough, plus), 0.0);
   EXPECT_EQ(reduce(Cpu{}, 0, HUGE_VAL, rough, [](double a, double b) { return b < a ? b : a; }),
             HUGE_VAL);
 }
@@ -128,7 +128,7 @@ TEST(Reduce, calls_the_function_once_per_index) {
     std::vector<int> visits(static_cast<std::size_t>(n));
     int* at = visits.data();
     const auto visit = [=](index_t i) { return std::int64_t{++at[i]}; };
-    EXPECT_EQ(reduce(Cpu{}, n, std::int64_t{0}, visit, add), n);
+    EXPECT_EQ(reduce(Cpu{}, n, std::int64_t{0}, visit, plus), n);
     for (const int count : visits) EXPECT_EQ(count, 1);
   }
 }
@@ -136,17 +136,17 @@ TEST(Reduce, calls_the_function_once_per_index) {
 TEST(Reduce, gives_the_same_bits_with_any_number_of_threads) {
   for (const index_t n : sizes) {
     use_threads(1);
-    const double expected = reduce(Cpu{}, n, 0.0, rough, add);
+    const double expected = reduce(Cpu{}, n, 0.0, rough, plus);
     const auto in_float = [](index_t i) { return static_cast<float>(rough(i)); };
-    const float expected_float = reduce(Cpu{}, n, 0.0F, in_float, add);
+    const float expected_float = reduce(Cpu{}, n, 0.0F, in_float, plus);
     const auto complex = [](index_t i) { return Complex<double>(rough(i), rough(i + 1)); };
-    const Complex<double> expected_complex = reduce(Cpu{}, n, Complex<double>(), complex, add);
+    const Complex<double> expected_complex = reduce(Cpu{}, n, Complex<double>(), complex, plus);
     for (const int threads : {1, 2, 3, 1}) {
       use_threads(threads);
       for (int repetition = 0; repetition < 3; ++repetition) {
-        EXPECT_TRUE(same_bits(reduce(Cpu{}, n, 0.0, rough, add), expected)) << n;
-        EXPECT_TRUE(same_bits(reduce(Cpu{}, n, 0.0F, in_float, add), expected_float)) << n;
-        EXPECT_TRUE(same_bits(reduce(Cpu{}, n, Complex<double>(), complex, add), expected_complex))
+        EXPECT_TRUE(same_bits(reduce(Cpu{}, n, 0.0, rough, plus), expected)) << n;
+        EXPECT_TRUE(same_bits(reduce(Cpu{}, n, 0.0F, in_float, plus), expected_float)) << n;
+        EXPECT_TRUE(same_bits(reduce(Cpu{}, n, Complex<double>(), complex, plus), expected_complex))
             << n;
       }
     }
@@ -158,7 +158,7 @@ TEST(Reduce, is_accurate) {
   // A plain float loop over n equal terms accumulates about n rounding errors; 0.1 shows them.
   const index_t n = 10'000'000;
   const float sum = reduce(
-      Cpu{}, n, 0.0F, [](index_t) { return 0.1F; }, add);
+      Cpu{}, n, 0.0F, [](index_t) { return 0.1F; }, plus);
   EXPECT_NEAR(static_cast<double>(sum), 1e6, 1e6 * 2e-4);
 }
 
@@ -184,7 +184,7 @@ TEST(Reduce, over_the_middle_axis_equals_the_plain_loop) {
           std::vector<int> visits(count);
           double* to = out.data();
           int* at = visits.data();
-          reduce(Cpu{}, outer, n, inner, 0.0, f, add, [=](index_t o, index_t k, double value) {
+          reduce(Cpu{}, outer, n, inner, 0.0, f, plus, [=](index_t o, index_t k, double value) {
             to[o * inner + k] = value;
             ++at[o * inner + k];
           });
@@ -195,7 +195,7 @@ TEST(Reduce, over_the_middle_axis_equals_the_plain_loop) {
               const auto o = static_cast<index_t>(line);
               EXPECT_TRUE(same_bits(
                   out[line], reduce(
-                                 Cpu{}, n, 0.0, [=](index_t i) { return f(o, i, 0); }, add)));
+                                 Cpu{}, n, 0.0, [=](index_t i) { return f(o, i, 0); }, plus)));
               double size = 0;
               for (index_t i = 0; i < n; ++i) size += std::abs(f(o, i, 0));
               EXPECT_NEAR(out[line], expected[line], 1e-15 * static_cast<double>(n) * size);
@@ -224,7 +224,7 @@ TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads
       use_threads(threads);
       std::vector<double> out(static_cast<std::size_t>(outer * inner), -1);
       double* to = out.data();
-      reduce(Cpu{}, outer, n, inner, 0.0, f, add,
+      reduce(Cpu{}, outer, n, inner, 0.0, f, plus,
              [=](index_t o, index_t k, double value) { to[o * inner + k] = value; });
       return out;
     };
@@ -237,7 +237,7 @@ TEST(Reduce, over_the_middle_axis_gives_the_same_bits_with_any_number_of_threads
     // Nor with the number of lines, which changes how an array is divided.
     std::vector<double> first(static_cast<std::size_t>(inner));
     double* to = first.data();
-    reduce(Cpu{}, 1, n, inner, 0.0, f, add,
+    reduce(Cpu{}, 1, n, inner, 0.0, f, plus,
            [=](index_t, index_t k, double value) { to[k] = value; });
     EXPECT_TRUE(std::equal(first.begin(), first.end(), expected.begin(), same_bits<double>));
   }
@@ -252,7 +252,7 @@ TEST(Reduce, over_the_middle_axis_of_long_lines_adds_integers_exactly) {
     std::int64_t* to = out.data();
     reduce(
         Cpu{}, 1, n, inner, std::int64_t{0},
-        [=](index_t, index_t i, index_t k) { return whole(i * inner + k); }, add,
+        [=](index_t, index_t i, index_t k) { return whole(i * inner + k); }, plus,
         [=](index_t, index_t k, std::int64_t value) { to[k] = value; });
     for (index_t k = 0; k < inner; ++k) {
       std::int64_t expected = 0;
@@ -280,7 +280,7 @@ TEST(ReduceThreads, divide_any_shape_evenly) {
           [=](index_t o, index_t i, index_t k) {
             return at[(o * n + i) * inner + k] = omp_get_thread_num();
           },
-          add, [](index_t, index_t, int) {});
+          plus, [](index_t, index_t, int) {});
       const auto fair = static_cast<double>(by.size()) / threads;
       for (int thread = 0; thread < threads; ++thread) {
         EXPECT_NEAR(static_cast<double>(std::count(by.begin(), by.end(), thread)), fair, 0.1 * fair)
