@@ -5,18 +5,15 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace weft::app {
 
-/// An operator of the catalogue on some layout.
-struct CatalogueEntry {
-  std::string name;
-  std::function<DotTestResult()> dot_test;
-};
-
-/// All operators, with options that differ from the defaults where it matters.
+/// Applies the dot test to all operators on some layout, with options that differ from the defaults
+/// where it matters. One operator exists at a time: each access of the debug device takes time in
+/// proportion to the buffers that exist.
 template <Scalar T>
-std::vector<CatalogueEntry> catalogue(const Layout& layout);
+void test_catalogue(
+    const Layout& layout,
+    const std::function<void(const std::string& name, const DotTestResult& result)>& report);
 
 }  // namespace weft::app

@@ -81,15 +81,15 @@ class SelfTest final : public Subcommand {
     std::vector<std::string> order;
     std::map<std::string, Row> rows;
     for (const auto& [layout_name, layout] : layouts_of(world, shape_)) {
-      for (const CatalogueEntry& entry : catalogue<T>(layout)) {
-        if (!rows.contains(entry.name)) order.push_back(entry.name);
-        Row& row = rows[entry.name];
-        const DotTestResult result = entry.dot_test();
-        ++row.tests;
-        row.worst = std::max(row.worst, result.error);
-        row.tolerance = result.tolerance;
-        if (!result.passed()) row.failed += " " + layout_name;
-      }
+      test_catalogue<T>(
+          layout, [&, &on = layout_name](const std::string& name, const DotTestResult& result) {
+            if (!rows.contains(name)) order.push_back(name);
+            Row& row = rows[name];
+            ++row.tests;
+            row.worst = std::max(row.worst, result.error);
+            row.tolerance = result.tolerance;
+            if (!result.passed()) row.failed += " " + on;
+          });
     }
     int failed = 0;
     for (const std::string& name : order) {
