@@ -17,6 +17,7 @@ PROCESSES = [
 ]
 # How the rows of large files are grouped; the rows of the others are listed one by one.
 GROUPS = {
+    "axis_bench": lambda row: row["what"].split(",")[0],
     "derivative_bench": lambda row: row["what"].split(", (")[0],
     "derivative_bench_intel": lambda row: row["what"].split(", (")[0],
     "threads_bench_intel": lambda row: "all operators and array functions",
@@ -27,6 +28,7 @@ FILES = [
     "vector_bench",
     "array_bench",
     "allreduce_bench",
+    "axis_bench",
     "derivative_bench",
     "derivative_bench_intel",
     "solver_bench",
